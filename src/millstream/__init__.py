@@ -1,0 +1,1 @@
+"""Millstream: event streaming that installs with pip and speaks the Kafka protocol."""

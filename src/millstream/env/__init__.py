@@ -1,0 +1,1 @@
+"""The outside world, and nothing else: clock, disk, registry, chance."""

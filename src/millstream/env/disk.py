@@ -1,0 +1,327 @@
+"""The disk: files that grow at their end, and directories that must be synced like files.
+
+What is written is safe only after `sync`; a file's name is safe only after
+`sync_dir` on its directory. Nothing here is ever retried after a failed sync:
+the kernel drops dirty pages it could not write and reports the failure once,
+so a second sync that succeeds proves nothing.
+
+Paths are relative to the data directory, with `/` between the parts.
+"""
+
+import contextlib
+import fcntl
+import os
+import shutil
+import threading
+from abc import ABC, abstractmethod
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Final, TypeAlias, TypeVar, final
+
+Buffer: TypeAlias = bytes | bytearray | memoryview
+T = TypeVar("T")
+
+_WRITEV_MAX: Final = 1024  # IOV_MAX on Linux: one writev takes no more parts
+
+
+class DiskFailed(OSError):
+    """The disk can no longer be trusted with anything new: stop, and recover from what it holds."""
+
+
+class DirectoryInUse(OSError):
+    """Another process holds the data directory."""
+
+
+class File(ABC):
+    """One file, written only at its end. `sync` may be called from another thread."""
+
+    @abstractmethod
+    def append(self, *parts: Buffer) -> None:
+        """Write all *parts* at the end, or raise OSError; then some of them may be there."""
+
+    @abstractmethod
+    def read(self, position: int, size: int) -> bytes:
+        """Up to *size* bytes from *position*; fewer only where the file ends."""
+
+    @abstractmethod
+    def truncate(self, size: int) -> None:
+        """Cut the file to *size* bytes."""
+
+    @abstractmethod
+    def size(self) -> int:
+        """Its length in bytes."""
+
+    @abstractmethod
+    def sync(self) -> None:
+        """Return once all that was appended before the call would survive a power cut."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Give back the descriptor; the file may still be used, and is then opened again."""
+
+
+class Lock(ABC):
+    """Held for the life of the process."""
+
+    @abstractmethod
+    def release(self) -> None: ...
+
+
+class Disk(ABC):
+    """One data directory."""
+
+    @abstractmethod
+    def open(self, path: str, *, create: bool = False) -> File:
+        """The file at *path*; FileNotFoundError unless it is there or *create* is given."""
+
+    @abstractmethod
+    def list(self, path: str) -> list[str]:
+        """Names in the directory *path*, sorted."""
+
+    @abstractmethod
+    def exists(self, path: str) -> bool: ...
+
+    @abstractmethod
+    def make_dir(self, path: str) -> None:
+        """Make the directory *path*, whose parent exists; nothing happens if it is there."""
+
+    @abstractmethod
+    def rename(self, old: str, new: str) -> None:
+        """Put *old* in the place of *new*, whole or not at all."""
+
+    @abstractmethod
+    def remove(self, path: str) -> None:
+        """Remove one file; nothing happens if it is gone."""
+
+    @abstractmethod
+    def remove_dir(self, path: str) -> None:
+        """Remove a directory and all it holds."""
+
+    @abstractmethod
+    def sync_dir(self, path: str) -> None:
+        """Return once names made, renamed or removed in *path* would survive a power cut."""
+
+    @abstractmethod
+    def free_bytes(self) -> int: ...
+
+    @abstractmethod
+    def total_bytes(self) -> int: ...
+
+    @abstractmethod
+    def lock(self, path: str) -> Lock:
+        """Take the lock file *path*; DirectoryInUse if another process has it."""
+
+
+@final
+class RealDisk(Disk):
+    """A directory of the operating system's file system.
+
+    Descriptors are opened when first needed and closed again, least recently
+    used first, beyond *max_open*; a file with unsynced data is never closed,
+    since only the descriptor that wrote is sure to be told of a failed write-back.
+    """
+
+    def __init__(self, root: str, *, max_open: int = 8192) -> None:
+        os.makedirs(root, mode=0o750, exist_ok=True)
+        self.root = os.path.realpath(root)
+        self.failure: OSError | None = None
+        self._max_open = max_open
+        self._open: OrderedDict[RealFile, None] = OrderedDict()
+        self._guard = threading.Lock()
+
+    def open(self, path: str, *, create: bool = False) -> File:
+        full = self.full(path)
+        if create:
+            os.close(os.open(full, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o640))
+        elif not os.path.exists(full):
+            raise FileNotFoundError(full)
+        return RealFile(self, full)
+
+    def list(self, path: str) -> list[str]:
+        return sorted(os.listdir(self.full(path)))
+
+    def exists(self, path: str) -> bool:
+        return os.path.exists(self.full(path))
+
+    def make_dir(self, path: str) -> None:
+        os.makedirs(self.full(path), mode=0o750, exist_ok=True)
+
+    def rename(self, old: str, new: str) -> None:
+        self.trusted(os.rename, self.full(old), self.full(new))
+
+    def remove(self, path: str) -> None:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(self.full(path))
+
+    def remove_dir(self, path: str) -> None:
+        shutil.rmtree(self.full(path), ignore_errors=False)
+
+    def sync_dir(self, path: str) -> None:
+        fd = os.open(self.full(path), os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            self.trusted(os.fsync, fd)
+        finally:
+            os.close(fd)
+
+    def free_bytes(self) -> int:
+        usage = os.statvfs(self.root)
+        return usage.f_bavail * usage.f_frsize
+
+    def total_bytes(self) -> int:
+        usage = os.statvfs(self.root)
+        return usage.f_blocks * usage.f_frsize
+
+    def lock(self, path: str) -> Lock:
+        fd = os.open(self.full(path), os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o640)
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(fd)
+            raise DirectoryInUse(f"{self.root} is in use by another process") from None
+        return _FileLock(fd)
+
+    def full(self, path: str) -> str:
+        """*path* in the operating system's terms; it may not lead out of the directory."""
+        full = os.path.normpath(os.path.join(self.root, path))
+        assert full == self.root or full.startswith(self.root + os.sep), path
+        return full
+
+    def trusted(self, call: Callable[..., T], *args: object) -> T:
+        """*call* it; a failure is final for this disk."""
+        if self.failure is not None:
+            raise DiskFailed(self.failure.errno, f"{self.failure.strerror} (earlier)")
+        try:
+            return call(*args)
+        except OSError as error:
+            self.failure = error
+            raise DiskFailed(error.errno, error.strerror, error.filename) from error
+
+    def pin(self, file: "RealFile") -> int:
+        """A descriptor of *file* that stays open until `unpin`."""
+        with self._guard:
+            file.pins += 1
+            if file.fd < 0:
+                file.fd = os.open(file.path, os.O_RDWR | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC)
+                if len(self._open) >= self._max_open:
+                    self._evict()
+            self._open[file] = None
+            self._open.move_to_end(file)
+            return file.fd
+
+    def unpin(self, file: "RealFile") -> None:
+        with self._guard:
+            file.pins -= 1
+
+    def forget(self, file: "RealFile") -> None:
+        with self._guard:
+            self._close(file)
+
+    def _evict(self) -> None:
+        for file in self._open:
+            if file.pins == 0 and not file.unsynced:
+                self._close(file)
+                return
+
+    def _close(self, file: "RealFile") -> None:
+        self._open.pop(file, None)
+        fd, file.fd = file.fd, -1
+        if fd >= 0:
+            os.close(fd)
+
+
+@final
+class RealFile(File):
+    """Made by `RealDisk.open`, which also decides how long its descriptor lives."""
+
+    def __init__(self, disk: RealDisk, path: str) -> None:
+        self.path = path
+        self.fd = -1
+        self.pins = 0
+        self._disk = disk
+        self._written = 0
+        self._synced = 0
+
+    @property
+    def unsynced(self) -> bool:
+        return self._written != self._synced
+
+    def append(self, *parts: Buffer) -> None:
+        if self._disk.failure is not None:
+            raise DiskFailed(self._disk.failure.errno, f"{self._disk.failure.strerror} (earlier)")
+        self._written += 1
+        fd = self._disk.pin(self)
+        try:
+            if len(parts) == 1:
+                _write_all(fd, parts[0])
+            else:
+                _write_many(fd, parts)
+        finally:
+            self._disk.unpin(self)
+
+    def read(self, position: int, size: int) -> bytes:
+        fd = self._disk.pin(self)
+        try:
+            data = os.pread(fd, size, position)
+            while len(data) < size:
+                more = os.pread(fd, size - len(data), position + len(data))
+                if not more:
+                    break
+                data += more
+            return data
+        finally:
+            self._disk.unpin(self)
+
+    def truncate(self, size: int) -> None:
+        self._written += 1
+        fd = self._disk.pin(self)
+        try:
+            self._disk.trusted(os.ftruncate, fd, size)
+        finally:
+            self._disk.unpin(self)
+
+    def size(self) -> int:
+        return os.stat(self.path).st_size
+
+    def sync(self) -> None:
+        seen = self._written
+        fd = self._disk.pin(self)
+        try:
+            self._disk.trusted(os.fdatasync, fd)
+        finally:
+            self._disk.unpin(self)
+        self._synced = seen
+
+    def close(self) -> None:
+        self._disk.forget(self)
+
+
+@final
+class _FileLock(Lock):
+    def __init__(self, fd: int) -> None:
+        self._fd = fd
+
+    def release(self) -> None:
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
+
+
+def _write_all(fd: int, data: Buffer) -> None:
+    # A disk that fills up takes a part and says so only at the next call.
+    done = os.write(fd, data)
+    if done == len(data):
+        return
+    view = memoryview(data)
+    while done < len(view):
+        done += os.write(fd, view[done:])
+
+
+def _write_many(fd: int, parts: tuple[Buffer, ...]) -> None:
+    for first in range(0, len(parts), _WRITEV_MAX):
+        some = [memoryview(part) for part in parts[first : first + _WRITEV_MAX]]
+        while some:
+            done = os.writev(fd, some)
+            while some and done >= len(some[0]):
+                done -= len(some.pop(0))
+            if some:
+                some[0] = some[0][done:]
