@@ -1,0 +1,1 @@
+"""What a broker does for a client, whichever door it came in by."""

@@ -1,0 +1,1 @@
+"""The cluster as one value, and the rules by which it changes."""
