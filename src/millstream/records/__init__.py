@@ -1,0 +1,1 @@
+"""Record batches: read in place, built, checked, compressed."""
