@@ -1,0 +1,1 @@
+"""The `millstream` command: noun, verb, and exit codes that mean something."""
