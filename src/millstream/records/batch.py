@@ -27,13 +27,14 @@ from typing import Final, final
 
 from millstream.env.disk import Buffer
 from millstream.errors import ErrorCode, Refused
-from millstream.records.compression import MAX_UNPACKED, Codec
+from millstream.records.compression import Codec
 from millstream.records.crc import crc32c
 
 HEADER_SIZE: Final = 61
 LENGTH_END: Final = 12  # where the bytes that `length` counts begin
 MIN_RECORD_SIZE: Final = 7  # seven fields of at least one byte each
 MAGIC: Final = 2
+MAX_RECORDS: Final = 1_000_000  # a record in memory takes many times the seven bytes it may take here
 
 CODEC_BITS: Final = 0x07
 LOG_APPEND_TIME: Final = 0x08
@@ -208,8 +209,7 @@ class Batch:
         number = attributes & CODEC_BITS
         if number > Codec.ZSTD:
             raise _unknown_codec(number)
-        room = (MAX_UNPACKED if number else self.size - HEADER_SIZE) // MIN_RECORD_SIZE
-        if count > room:
+        if count > MAX_RECORDS or (number == 0 and count * MIN_RECORD_SIZE > self.size - HEADER_SIZE):
             raise Refused(ErrorCode.INVALID_RECORD, f"{count} records in {self.size} bytes")
         self._check_producer()
 
