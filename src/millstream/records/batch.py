@@ -32,6 +32,7 @@ from millstream.records.crc import crc32c
 
 HEADER_SIZE: Final = 61
 LENGTH_END: Final = 12  # where the bytes that `length` counts begin
+CHECKED_FROM: Final = 21  # where the bytes that `crc` covers begin, the attributes being the first
 MIN_RECORD_SIZE: Final = 7  # seven fields of at least one byte each
 MAGIC: Final = 2
 MAX_RECORDS: Final = 1_000_000  # a record in memory takes many times the seven bytes it may take here
@@ -51,7 +52,6 @@ _MAX_TIMESTAMP: Final = struct.Struct(">q")
 _LENGTH_AT: Final = 8
 _MAGIC_AT: Final = 16
 _CRC_AT: Final = 17
-_CHECKED_FROM: Final = 21
 _MAX_TIMESTAMP_AT: Final = 35
 assert _HEADER.size == HEADER_SIZE
 
@@ -63,7 +63,8 @@ class Batch:
     """One batch: its header as attributes, its bytes as *data*, never copied.
 
     Making one reads the header and believes nothing beyond its length and
-    format; `check` or `check_from_client` must come before the rest is relied on.
+    format; `check`, and for a client's batch `check_from_client`, come before the
+    rest is relied on.
     """
 
     __slots__ = (
@@ -174,7 +175,7 @@ class Batch:
         offsets as they were, so there may be fewer records than offsets, and
         with *allow_empty* none at all.
         """
-        if crc32c(self.data[_CHECKED_FROM:]) != self.crc:
+        if crc32c(self.data[CHECKED_FROM:]) != self.crc:
             raise Refused(ErrorCode.CORRUPT_MESSAGE, f"checksum of the batch is not {self.crc:#010x}")
 
         count = self.record_count
@@ -186,13 +187,11 @@ class Batch:
             )
 
     def check_from_client(self) -> None:
-        """`check`, and refuse what only a broker may write or what no producer means.
+        """Refuse what only a broker may write or what no producer means; for a batch that passed `check`.
 
-        The records themselves are not looked at: see `read.verify_records`.
-        Whether a transactional batch belongs to a transaction is the caller's to know.
+        The records themselves are not looked at: see `verify`. Whether a
+        transactional batch belongs to a transaction is the caller's to know.
         """
-        self.check()
-
         attributes = self.attributes
         if attributes & CONTROL:
             raise Refused(ErrorCode.INVALID_RECORD, "control batches are not for clients to write")
@@ -224,9 +223,9 @@ class Batch:
         data = self.data
         self.attributes |= LOG_APPEND_TIME
         self.max_timestamp_ms = now_ms
-        _ATTRIBUTES.pack_into(data, _CHECKED_FROM, self.attributes)
+        _ATTRIBUTES.pack_into(data, CHECKED_FROM, self.attributes)
         _MAX_TIMESTAMP.pack_into(data, _MAX_TIMESTAMP_AT, now_ms)
-        self.crc = crc32c(data[_CHECKED_FROM:])
+        self.crc = crc32c(data[CHECKED_FROM:])
         _CRC.pack_into(data, _CRC_AT, self.crc)
 
     def _check_producer(self) -> None:

@@ -12,23 +12,15 @@ import struct
 from collections.abc import Sequence
 from typing import Final, final
 
-from millstream.records.batch import (
-    CODEC_BITS,
-    CONTROL,
-    HEADER_SIZE,
-    LENGTH_END,
-    MAGIC,
-    TRANSACTIONAL,
-    Batch,
-)
-from millstream.records.compression import Codec, bounded_decompress, compress
+from millstream.records.batch import CHECKED_FROM, CONTROL, HEADER_SIZE, LENGTH_END, MAGIC, TRANSACTIONAL
+from millstream.records.compression import Codec, compress
 from millstream.records.crc import crc32c
 
 Headers = tuple[tuple[str, bytes | None], ...]
 
 _BEFORE_CRC: Final = struct.Struct(">qiibI")
 _AFTER_CRC: Final = struct.Struct(">hiqqqhii")
-_CHECKED_FROM: Final = _BEFORE_CRC.size
+assert _BEFORE_CRC.size == CHECKED_FROM
 assert _BEFORE_CRC.size + _AFTER_CRC.size == HEADER_SIZE
 
 _NO_EPOCH: Final = -1  # the leader that appends the batch stamps its own
@@ -89,7 +81,7 @@ def build(
     attributes = codec | (TRANSACTIONAL if transactional else 0) | (CONTROL if control else 0)
     _AFTER_CRC.pack_into(
         out,
-        _CHECKED_FROM,
+        CHECKED_FROM,
         attributes,
         len(records) - 1,
         base_timestamp_ms,
@@ -99,33 +91,15 @@ def build(
         base_sequence,
         len(records),
     )
-    _seal(out, base_offset, _NO_EPOCH)
+    seal(out, base_offset, _NO_EPOCH)
     return out
 
 
-def recompress(batch: Batch, codec: Codec, max_bytes: int) -> bytearray:
-    """*batch* with its records packed by *codec*, and everything else as it was.
-
-    The records, which may unpack to *max_bytes*, are not looked at; whoever
-    has them from a client lets `read.verify_records` see them first.
-    """
-    records = bounded_decompress(batch.codec, batch.data[HEADER_SIZE:], max_bytes)
-    out = bytearray(batch.data[:HEADER_SIZE])
-    out += compress(codec, records)
-    _AFTER_CRC.pack_into(
-        out,
-        _CHECKED_FROM,
-        batch.attributes & ~CODEC_BITS | codec,
-        batch.last_offset_delta,
-        batch.base_timestamp_ms,
-        batch.max_timestamp_ms,
-        batch.producer_id,
-        batch.producer_epoch,
-        batch.base_sequence,
-        batch.record_count,
-    )
-    _seal(out, batch.base_offset, batch.leader_epoch)
-    return out
+def seal(out: bytearray, base_offset: int, leader_epoch: int) -> None:
+    """Fill in what depends on the rest of the bytes: the length and the checksum."""
+    with memoryview(out) as view:
+        crc = crc32c(view[CHECKED_FROM:])
+    _BEFORE_CRC.pack_into(out, 0, base_offset, len(out) - LENGTH_END, leader_epoch, MAGIC, crc)
 
 
 def varint(number: int) -> bytes:
@@ -175,10 +149,3 @@ def _headers(headers: Headers) -> bytes:
         out += _NULL if value is None else varint(len(value))
         out += value or b""
     return bytes(out)
-
-
-def _seal(out: bytearray, base_offset: int, leader_epoch: int) -> None:
-    """Fill in what depends on the rest of the bytes: the length and the checksum."""
-    with memoryview(out) as view:
-        crc = crc32c(view[_CHECKED_FROM:])
-    _BEFORE_CRC.pack_into(out, 0, base_offset, len(out) - LENGTH_END, leader_epoch, MAGIC, crc)

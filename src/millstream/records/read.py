@@ -14,7 +14,6 @@ from millstream.records.build import Headers
 from millstream.records.compression import bounded_decompress
 
 _MAX_HEADERS: Final = MAX_RECORDS  # in a whole batch: two bytes can make one, and that one takes a hundred
-_MAX_RECORD_ERRORS: Final = 1000  # enough to see what is wrong, and a reply of bounded size
 _MAX_INT64: Final = (1 << 63) - 1
 _MIN_INT64: Final = -(1 << 63)
 
@@ -49,18 +48,6 @@ class Record:
         return f"Record({self.offset}, {self.timestamp_ms}, {self.key!r}, {self.value!r}, {self.headers!r})"
 
 
-@final
-class InvalidRecords(Refused):
-    """Some records of a batch will not do; *record_errors* says which, by index, and why.
-
-    The whole batch is refused. Long lists are cut: the rest is wrong in the same way.
-    """
-
-    def __init__(self, code: ErrorCode, detail: str, record_errors: tuple[tuple[int, str], ...]) -> None:
-        super().__init__(code, detail)
-        self.record_errors = record_errors
-
-
 def read(batch: Batch, *, max_bytes: int) -> list[Record]:
     """The records of *batch*, which may unpack to *max_bytes*.
 
@@ -77,34 +64,6 @@ def read(batch: Batch, *, max_bytes: int) -> list[Record]:
         return _records(batch, data)
     except IndexError:
         raise _invalid("the last record is cut short") from None
-
-
-def verify_records(batch: Batch, *, max_bytes: int, need_keys: bool) -> list[Record]:
-    """The records of a batch from a client, each at the next offset and, if *need_keys*, with a key.
-
-    They are given back since whoever asks mostly has more to ask of them.
-    """
-    records = read(batch, max_bytes=max_bytes)
-    offset = batch.base_offset
-    for record in records:
-        if record.offset != offset:
-            index = offset - batch.base_offset
-            detail = f"record {index} has offset delta {record.offset - batch.base_offset}"
-            raise InvalidRecords(ErrorCode.INVALID_RECORD, detail, ((index, detail),))
-        offset += 1
-    if need_keys:
-        _check_keys(records)
-    return records
-
-
-def _check_keys(records: list[Record]) -> None:
-    keyless = [index for index, record in enumerate(records) if record.key is None]
-    if keyless:
-        raise InvalidRecords(
-            ErrorCode.INVALID_RECORD,
-            f"{len(keyless)} of {len(records)} records have no key, which a compacted topic needs",
-            tuple((index, "a compacted topic needs a key") for index in keyless[:_MAX_RECORD_ERRORS]),
-        )
 
 
 def _records(batch: Batch, data: bytes) -> list[Record]:
