@@ -1,0 +1,109 @@
+"""What the clients of a simulated run did, and what they were told.
+
+Every operation has a beginning and, if an answer came, an end. Values are
+unique numbers, so that each record can be recognised wherever it turns up.
+"""
+
+import itertools
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Final, TypeVar, final
+
+Key = tuple[str, int]  # topic and partition
+NEVER: Final = 1 << 62
+
+
+class Outcome(Enum):
+    OK = "ok"  # it happened
+    FAIL = "fail"  # it surely did not
+    INFO = "info"  # nobody can tell
+
+
+@dataclass(kw_only=True, slots=True)
+class Operation:
+    """*begun* and *ended* count the history's events, so that no two are equal."""
+
+    process: str
+    begun: int
+    ended: int = NEVER
+    outcome: Outcome = Outcome.INFO
+
+
+@final
+@dataclass(kw_only=True, slots=True)
+class Send(Operation):
+    """One batch, retried under the same sequence until answered; *offset* is that of its first value."""
+
+    key: Key
+    values: tuple[int, ...]
+    offset: int | None = None
+
+
+@final
+@dataclass(kw_only=True, slots=True)
+class Poll(Operation):
+    """One fetch from *position*; *final* marks the last full read, after all is healed."""
+
+    key: Key
+    position: int
+    records: list[tuple[int, int]] = field(default_factory=list)  # offset, value
+    generation: int | None = None
+    final: bool = False
+
+
+@final
+@dataclass(kw_only=True, slots=True)
+class Assign(Operation):
+    """The group told member *process* that it owns *keys* in *generation*."""
+
+    group: str
+    generation: int
+    keys: tuple[Key, ...]
+
+
+@final
+@dataclass(kw_only=True, slots=True)
+class Commit(Operation):
+    """Member *process* says that it has done with everything before *offset*."""
+
+    group: str
+    generation: int
+    key: Key
+    offset: int
+
+
+@final
+@dataclass(kw_only=True, slots=True)
+class ReadCommit(Operation):
+    """The group was asked where to go on; -1 if it knew of no commit."""
+
+    group: str
+    key: Key
+    offset: int = -1
+
+
+Op = TypeVar("Op", bound=Operation)
+
+
+@final
+class History:
+    """The operations of one run, in the order they began."""
+
+    def __init__(self) -> None:
+        self.operations: list[Operation] = []
+        self._count = itertools.count()
+
+    def tick(self) -> int:
+        return next(self._count)
+
+    def begin(self, operation: Op) -> Op:
+        """Note that *operation* has been asked for; its outcome is unknown until `end`."""
+        self.operations.append(operation)
+        return operation
+
+    def end(self, operation: Operation, outcome: Outcome) -> None:
+        operation.outcome = outcome
+        operation.ended = self.tick()
+
+    def of(self, kind: type[Op]) -> list[Op]:
+        return [op for op in self.operations if isinstance(op, kind)]

@@ -1,0 +1,194 @@
+"""Each verdict is shown a history that deserves it, and one that just does not."""
+
+from collections.abc import Callable
+
+import pytest
+
+from millstream.sim.checks import check
+from millstream.sim.history import Assign, Commit, History, Key, Outcome, Poll, ReadCommit, Send
+
+X: Key = ("x", 0)
+Y: Key = ("y", 0)
+
+
+class Story:
+    """A history in short words; values and offsets as given."""
+
+    def __init__(self) -> None:
+        self.history = History()
+
+    def sent(
+        self,
+        *values: int,
+        at: int | None = None,
+        by: str = "p",
+        key: Key = X,
+        outcome: Outcome = Outcome.OK,
+    ) -> "Story":
+        send = self.history.begin(
+            Send(process=by, begun=self.history.tick(), key=key, values=values, offset=at)
+        )
+        self.history.end(send, outcome)
+        return self
+
+    def polled(
+        self,
+        *records: tuple[int, int],
+        position: int | None = None,
+        by: str = "c",
+        generation: int | None = None,
+        final: bool = False,
+        key: Key = X,
+    ) -> "Story":
+        start = position if position is not None else records[0][0] if records else 0
+        poll = self.history.begin(
+            Poll(
+                process=by,
+                begun=self.history.tick(),
+                key=key,
+                position=start,
+                records=list(records),
+                generation=generation,
+                final=final,
+            )
+        )
+        self.history.end(poll, Outcome.OK)
+        return self
+
+    def finally_read(self, *records: tuple[int, int]) -> "Story":
+        return self.polled(*records, position=0, by="final", final=True)
+
+    def assigned(self, member: str, generation: int, *keys: Key) -> "Story":
+        assign = self.history.begin(
+            Assign(process=member, begun=self.history.tick(), group="g", generation=generation, keys=keys)
+        )
+        self.history.end(assign, Outcome.OK)
+        return self
+
+    def begin_commit(self, member: str, generation: int, offset: int) -> Commit:
+        return self.history.begin(
+            Commit(
+                process=member,
+                begun=self.history.tick(),
+                group="g",
+                generation=generation,
+                key=X,
+                offset=offset,
+            )
+        )
+
+    def committed(self, member: str, generation: int, offset: int, outcome: Outcome = Outcome.OK) -> "Story":
+        commit = self.begin_commit(member, generation, offset)
+        if outcome is not Outcome.INFO:
+            self.history.end(commit, outcome)
+        return self
+
+    def told(self, offset: int) -> "Story":
+        read = self.history.begin(
+            ReadCommit(process="m", begun=self.history.tick(), group="g", key=X, offset=offset)
+        )
+        self.history.end(read, Outcome.OK)
+        return self
+
+    def verdicts(self) -> set[str]:
+        return {anomaly.kind for anomaly in check(self.history)}
+
+
+S = Story
+
+BROKEN: list[tuple[str, Callable[[], Story]]] = [
+    ("inconsistent-offsets", lambda: S().sent(1, at=0).sent(2, at=0).polled((0, 1)).polled((0, 2))),
+    ("inconsistent-offsets", lambda: S().sent(1, 2, at=0).polled((0, 1)).polled((1, 9))),
+    ("offset-gap", lambda: S().sent(1, at=0).sent(2, at=2).finally_read((0, 1), (2, 2))),
+    ("duplicate", lambda: S().sent(1, at=0).polled((0, 1), (1, 1))),
+    ("duplicate", lambda: S().sent(1, at=0).polled((3, 1))),
+    ("lost-write", lambda: S().sent(1, 2, 3, at=0).polled((0, 1)).polled((2, 3))),
+    ("lost-write", lambda: S().sent(1, 2, 3, at=0).finally_read((0, 1), (2, 3))),
+    ("unseen", lambda: S().sent(1, 2, at=0).finally_read((0, 1))),
+    ("unseen", lambda: S().sent(1, at=0)),
+    ("unseen", lambda: S().sent(1)),
+    ("vanished", lambda: S().sent(1, outcome=Outcome.INFO).polled((0, 1)).finally_read()),
+    ("phantom", lambda: S().polled((0, 1))),
+    ("failed-read", lambda: S().sent(1, outcome=Outcome.FAIL).polled((0, 1))),
+    ("nonmonotonic-send", lambda: S().sent(1, at=1).sent(2, at=0).polled((0, 2), (1, 1))),
+    ("nonmonotonic-send", lambda: S().sent(1, 2, outcome=Outcome.INFO).polled((0, 2), (1, 1))),
+    ("poll-skip", lambda: S().sent(1, 2, 3, at=0).polled((0, 1), (2, 3)).polled((1, 2))),
+    ("poll-skip", lambda: S().sent(1, 2, at=0).polled((1, 2), position=0).polled((0, 1))),
+    ("nonmonotonic-poll", lambda: S().sent(1, 2, at=0).polled((1, 2), (0, 1))),
+    ("nonmonotonic-poll", lambda: S().sent(1, 2, at=0).polled((0, 1), (1, 2), position=1)),
+    ("two-owners", lambda: S().assigned("m", 1, X).assigned("n", 1, Y, X)),
+    ("generation-back", lambda: S().assigned("m", 2, X).assigned("m", 1, X)),
+    ("commit-beyond", lambda: S().sent(1, at=0).polled((0, 1), by="m", generation=1).committed("m", 1, 2)),
+    ("commit-beyond", lambda: S().sent(1, at=0).polled((0, 1), by="m", generation=1).committed("m", 2, 1)),
+    ("zombie-commit", lambda: S().assigned("m", 1, X).assigned("n", 2, X).committed("m", 1, 0)),
+    ("lost-commit", lambda: S().committed("m", 1, 5).committed("m", 1, 7).told(5)),
+    ("lost-commit", lambda: S().committed("m", 1, 5).told(-1)),
+    ("lost-commit", lambda: S().committed("m", 1, 5, Outcome.FAIL).told(5)),
+]
+
+SOUND: list[Callable[[], Story]] = [
+    lambda: S(),
+    lambda: S().sent(1, at=0).sent(2, at=1).polled((0, 1), (1, 2)).finally_read((0, 1), (1, 2)),
+    lambda: S().sent(1, outcome=Outcome.INFO).sent(2, at=0).finally_read((0, 2)),
+    lambda: S().sent(1, outcome=Outcome.INFO).sent(2, at=1).finally_read((0, 1), (1, 2)),
+    lambda: S().sent(1, outcome=Outcome.FAIL).sent(2, at=0).finally_read((0, 2)),
+    lambda: S().sent(1, at=1, by="p").sent(2, at=0, by="q").finally_read((0, 2), (1, 1)),
+    lambda: S().sent(1, at=0).sent(2, at=0, key=Y).finally_read((0, 1)).polled((0, 2), key=Y),
+    lambda: S().sent(1, 2, at=0).polled((0, 1)).polled((1, 2)).polled((0, 1), (1, 2)),
+    lambda: S().sent(1, at=0).polled((0, 1)).polled(position=1),
+    lambda: S().assigned("m", 1, X).assigned("n", 1, Y).assigned("m", 2, Y).assigned("n", 2, X),
+    lambda: (
+        S()
+        .sent(1, at=0)
+        .assigned("m", 1, X)
+        .polled((0, 1), by="m", generation=1)
+        .committed("m", 1, 1)
+        .told(1)
+    ),
+    lambda: S().polled(position=4, by="m", generation=3).committed("m", 3, 4).told(4),
+    lambda: S().assigned("m", 1, X).assigned("n", 2, X).committed("m", 1, 0, Outcome.FAIL).told(-1),
+]
+
+
+@pytest.mark.parametrize(("verdict", "story"), BROKEN)
+def test_a_broken_promise_is_found(verdict: str, story: Callable[[], Story]) -> None:
+    assert verdict in story().verdicts()
+
+
+@pytest.mark.parametrize("story", SOUND)
+def test_a_kept_promise_is_not_accused(story: Callable[[], Story]) -> None:
+    assert story().verdicts() == set()
+
+
+def test_every_verdict_has_its_story() -> None:
+    import millstream.sim.checks as checks
+
+    assert checks.__doc__ is not None
+    listed = {line.split()[0] for line in checks.__doc__.splitlines() if line.startswith("    ")}
+    assert listed == {verdict for verdict, _ in BROKEN}
+
+
+def test_a_commit_of_unknown_fate_may_be_seen_or_not() -> None:
+    for seen in (1, 2):
+        story = Story().sent(1, 2, at=0).polled((0, 1), (1, 2), by="m", generation=1)
+        story.committed("m", 1, 1).committed("m", 1, 2, Outcome.INFO).told(seen)
+        assert story.verdicts() == set()
+
+
+def test_a_commit_under_way_during_the_next_generation_is_no_zombie() -> None:
+    story = Story().polled(position=0, by="m", generation=1)
+    commit = story.begin_commit("m", 1, 0)
+    story.assigned("n", 2, X)
+    story.history.end(commit, Outcome.OK)
+    assert story.verdicts() == set()
+
+
+def test_a_long_history_is_checked_quickly() -> None:
+    """Twenty thousand records and their polls; quadratic checks would take minutes."""
+    story = Story()
+    for i in range(20_000):
+        story.sent(i, at=i)
+    for start in range(0, 20_000, 50):
+        story.polled(*((i, i) for i in range(start, start + 50)))
+    story.finally_read(*((i, i) for i in range(20_000)))
+    assert story.verdicts() == set()
