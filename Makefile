@@ -31,7 +31,7 @@ contracts: $(VENV)/.dev
 	$(BIN)/lint-imports
 
 generate: $(VENV)/.dev
-	$(BIN)/python tools/generate_messages.py
+	$(BIN)/python -m tools.generate_messages
 
 clean:
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache

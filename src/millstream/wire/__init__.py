@@ -1,0 +1,1 @@
+"""Kafka's language: bytes to messages and back."""

@@ -1,0 +1,1 @@
+"""Generated from wire/schema: one module per API."""

@@ -1,0 +1,631 @@
+"""OffsetCommit (key 8). Remember how far a group has read.
+
+Generated from wire/schema/offset_commit.txt by tools/generate_messages.py: change that, not this.
+"""
+
+import struct
+from typing import Final, final
+
+from millstream.wire.message import Message, Struct
+from millstream.wire.primitives import (
+    EMPTY,
+    MAX_OBJECTS,
+    ZERO_UUID,
+    Reader,
+    bad_length,
+    long_uvarint,
+    malformed,
+    skip_tags,
+    too_many,
+    write_uvarint,
+)
+
+pack_16s: Final = struct.Struct(">16s").pack
+unpack_16sB: Final = struct.Struct(">16sB").unpack_from
+unpack_h: Final = struct.Struct(">h").unpack_from
+pack_h: Final = struct.Struct(">h").pack
+unpack_i: Final = struct.Struct(">i").unpack_from
+pack_i: Final = struct.Struct(">i").pack
+unpack_iB: Final = struct.Struct(">iB").unpack_from
+unpack_ih: Final = struct.Struct(">ih").unpack_from
+pack_ih: Final = struct.Struct(">ih").pack
+unpack_ihB: Final = struct.Struct(">ihB").unpack_from
+pack_ihx: Final = struct.Struct(">ihx").pack
+unpack_ii: Final = struct.Struct(">ii").unpack_from
+pack_ii: Final = struct.Struct(">ii").pack
+unpack_iqh: Final = struct.Struct(">iqh").unpack_from
+pack_iqh: Final = struct.Struct(">iqh").pack
+pack_iqi: Final = struct.Struct(">iqi").pack
+unpack_iqiB: Final = struct.Struct(">iqiB").unpack_from
+unpack_iqih: Final = struct.Struct(">iqih").unpack_from
+pack_iqih: Final = struct.Struct(">iqih").pack
+unpack_q: Final = struct.Struct(">q").unpack_from
+pack_q: Final = struct.Struct(">q").pack
+
+
+@final
+class OffsetCommitRequestPartition(Struct):
+    __slots__ = ("partition_index", "committed_offset", "committed_leader_epoch", "committed_metadata")
+    FIELDS = ("partition_index", "committed_offset", "committed_leader_epoch", "committed_metadata")
+
+    def __init__(
+        self,
+        partition_index: int = 0,
+        committed_offset: int = 0,
+        committed_leader_epoch: int = -1,
+        committed_metadata: str | None = "",
+    ) -> None:
+        self.partition_index = partition_index
+        self.committed_offset = committed_offset
+        self.committed_leader_epoch = committed_leader_epoch
+        self.committed_metadata = committed_metadata
+
+
+@final
+class OffsetCommitRequestTopic(Struct):
+    __slots__ = ("name", "topic_id", "partitions")
+    FIELDS = ("name", "topic_id", "partitions")
+
+    def __init__(
+        self,
+        name: str = "",
+        topic_id: bytes = ZERO_UUID,
+        partitions: list[OffsetCommitRequestPartition] = EMPTY,
+    ) -> None:
+        self.name = name
+        self.topic_id = topic_id
+        self.partitions: list[OffsetCommitRequestPartition] = [] if partitions is EMPTY else partitions
+
+
+@final
+class OffsetCommitRequest(Message):
+    __slots__ = ("group_id", "generation_id_or_member_epoch", "member_id", "retention_time_ms", "group_instance_id", "topics")
+    FIELDS = ("group_id", "generation_id_or_member_epoch", "member_id", "retention_time_ms", "group_instance_id", "topics")
+    KEY = 8
+    MIN_VERSION = 2
+    MAX_VERSION = 10
+    FLEXIBLE_FROM = 8
+
+    def __init__(
+        self,
+        group_id: str = "",
+        generation_id_or_member_epoch: int = -1,
+        member_id: str = "",
+        retention_time_ms: int = -1,
+        group_instance_id: str | None = None,
+        topics: list[OffsetCommitRequestTopic] = EMPTY,
+    ) -> None:
+        self.group_id = group_id
+        self.generation_id_or_member_epoch = generation_id_or_member_epoch
+        self.member_id = member_id
+        self.retention_time_ms = retention_time_ms
+        self.group_instance_id = group_instance_id
+        self.topics: list[OffsetCommitRequestTopic] = [] if topics is EMPTY else topics
+
+    @classmethod
+    def read(cls, reader: Reader, version: int) -> "OffsetCommitRequest":
+        try:
+            if version >= 8:
+                return _read_flexible_request(reader, version)
+            return _read_older_request(reader, version)
+        except (struct.error, IndexError, UnicodeDecodeError) as error:
+            raise malformed("OffsetCommitRequest", version, error) from None
+
+    def write(self, out: bytearray, version: int) -> None:
+        try:
+            if version >= 8:
+                self._write_flexible(out, version)
+            else:
+                self._write_older(out, version)
+        except struct.error as error:
+            raise ValueError(f"OffsetCommitRequest v{version}: {error}") from error
+
+    def _write_flexible(self, out: bytearray, version: int) -> None:
+        raw = self.group_id.encode()
+        n = len(raw) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            write_uvarint(out, n)
+        out += raw
+        out += pack_i(self.generation_id_or_member_epoch)
+        raw = self.member_id.encode()
+        n = len(raw) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            write_uvarint(out, n)
+        out += raw
+        group_instance_id = self.group_instance_id
+        if group_instance_id is None:
+            raw = b""
+            n = 0
+        else:
+            raw = group_instance_id.encode()
+            n = len(raw) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            write_uvarint(out, n)
+        out += raw
+        n = len(self.topics) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            write_uvarint(out, n)
+        for topic in self.topics:
+            if version <= 9:
+                raw = topic.name.encode()
+                n = len(raw) + 1
+                if n < 128:
+                    out.append(n)
+                else:
+                    write_uvarint(out, n)
+                out += raw
+            if version >= 10:
+                out += pack_16s(topic.topic_id)
+            n = len(topic.partitions) + 1
+            if n < 128:
+                out.append(n)
+            else:
+                write_uvarint(out, n)
+            for partition in topic.partitions:
+                out += pack_iqi(partition.partition_index, partition.committed_offset, partition.committed_leader_epoch)
+                partition_committed_metadata = partition.committed_metadata
+                if partition_committed_metadata is None:
+                    raw = b""
+                    n = 0
+                else:
+                    raw = partition_committed_metadata.encode()
+                    n = len(raw) + 1
+                if n < 128:
+                    out.append(n)
+                else:
+                    write_uvarint(out, n)
+                out += raw
+                out.append(0)
+            out.append(0)
+        out.append(0)
+
+    def _write_older(self, out: bytearray, version: int) -> None:
+        raw = self.group_id.encode()
+        n = len(raw)
+        out += pack_h(n)
+        out += raw
+        raw = self.member_id.encode()
+        n = len(raw)
+        out += pack_ih(self.generation_id_or_member_epoch, n)
+        out += raw
+        if version >= 5:
+            pass
+        else:
+            out += pack_q(self.retention_time_ms)
+        if version >= 7:
+            group_instance_id = self.group_instance_id
+            if group_instance_id is None:
+                raw = b""
+                n = -1
+            else:
+                raw = group_instance_id.encode()
+                n = len(raw)
+            out += pack_h(n)
+            out += raw
+        n = len(self.topics)
+        out += pack_i(n)
+        for topic in self.topics:
+            raw = topic.name.encode()
+            n = len(raw)
+            out += pack_h(n)
+            out += raw
+            n = len(topic.partitions)
+            out += pack_i(n)
+            for partition in topic.partitions:
+                partition_committed_metadata = partition.committed_metadata
+                if partition_committed_metadata is None:
+                    raw = b""
+                    n = -1
+                else:
+                    raw = partition_committed_metadata.encode()
+                    n = len(raw)
+                if version >= 6:
+                    out += pack_iqih(partition.partition_index, partition.committed_offset, partition.committed_leader_epoch, n)
+                else:
+                    out += pack_iqh(partition.partition_index, partition.committed_offset, n)
+                out += raw
+
+
+def _read_flexible_request(reader: Reader, version: int) -> OffsetCommitRequest:
+    data = reader.data
+    size = reader.size
+    pos = reader.position
+    budget = MAX_OBJECTS
+    n = data[pos]
+    pos += 1
+    if n > 127:
+        n, pos = long_uvarint(data, pos, n)
+    n -= 1
+    stop = pos + n
+    if n < 0 or stop > size:
+        raise bad_length("group_id", n, size - pos)
+    group_id = data[pos:stop].tobytes().decode()
+    pos = stop
+    generation_id_or_member_epoch, n = unpack_iB(data, pos)
+    pos += 5
+    if n > 127:
+        n, pos = long_uvarint(data, pos, n)
+    n -= 1
+    stop = pos + n
+    if n < 0 or stop > size:
+        raise bad_length("member_id", n, size - pos)
+    member_id = data[pos:stop].tobytes().decode()
+    pos = stop
+    n = data[pos]
+    pos += 1
+    if n > 127:
+        n, pos = long_uvarint(data, pos, n)
+    n -= 1
+    if n == -1:
+        group_instance_id = None
+    else:
+        stop = pos + n
+        if n < 0 or stop > size:
+            raise bad_length("group_instance_id", n, size - pos)
+        group_instance_id = data[pos:stop].tobytes().decode()
+        pos = stop
+    n = data[pos]
+    pos += 1
+    if n > 127:
+        n, pos = long_uvarint(data, pos, n)
+    n -= 1
+    if n < 0 or n > (size - pos) // 2 or n > budget:
+        raise too_many("topics", n, size - pos)
+    budget -= n
+    topics: list[OffsetCommitRequestTopic] = []
+    for _ in range(n):
+        topics_name = ""
+        if version <= 9:
+            n = data[pos]
+            pos += 1
+            if n > 127:
+                n, pos = long_uvarint(data, pos, n)
+            n -= 1
+            stop = pos + n
+            if n < 0 or stop > size:
+                raise bad_length("name", n, size - pos)
+            topics_name = data[pos:stop].tobytes().decode()
+            pos = stop
+        if version >= 10:
+            topics_topic_id, n = unpack_16sB(data, pos)
+            pos += 17
+            if n > 127:
+                n, pos = long_uvarint(data, pos, n)
+        else:
+            n = data[pos]
+            pos += 1
+            topics_topic_id = ZERO_UUID
+            if n > 127:
+                n, pos = long_uvarint(data, pos, n)
+        n -= 1
+        if n < 0 or n > (size - pos) // 18 or n > budget:
+            raise too_many("partitions", n, size - pos)
+        budget -= n
+        topics_partitions: list[OffsetCommitRequestPartition] = []
+        for _ in range(n):
+            partitions_partition_index, partitions_committed_offset, partitions_committed_leader_epoch, n = unpack_iqiB(data, pos)
+            pos += 17
+            if n > 127:
+                n, pos = long_uvarint(data, pos, n)
+            n -= 1
+            if n == -1:
+                partitions_committed_metadata = None
+            else:
+                stop = pos + n
+                if n < 0 or stop > size:
+                    raise bad_length("committed_metadata", n, size - pos)
+                partitions_committed_metadata = data[pos:stop].tobytes().decode()
+                pos = stop
+            tags = data[pos]
+            pos += 1
+            if tags:
+                pos = skip_tags(data, pos, tags)
+            topics_partitions.append(OffsetCommitRequestPartition(partitions_partition_index, partitions_committed_offset, partitions_committed_leader_epoch, partitions_committed_metadata))
+        tags = data[pos]
+        pos += 1
+        if tags:
+            pos = skip_tags(data, pos, tags)
+        topics.append(OffsetCommitRequestTopic(topics_name, topics_topic_id, topics_partitions))
+    tags = data[pos]
+    pos += 1
+    if tags:
+        pos = skip_tags(data, pos, tags)
+    reader.position = pos
+    return OffsetCommitRequest(group_id, generation_id_or_member_epoch, member_id, -1, group_instance_id, topics)
+
+
+def _read_older_request(reader: Reader, version: int) -> OffsetCommitRequest:
+    data = reader.data
+    size = reader.size
+    pos = reader.position
+    budget = MAX_OBJECTS
+    (n,) = unpack_h(data, pos)
+    pos += 2
+    stop = pos + n
+    if n < 0 or stop > size:
+        raise bad_length("group_id", n, size - pos)
+    group_id = data[pos:stop].tobytes().decode()
+    pos = stop
+    generation_id_or_member_epoch, n = unpack_ih(data, pos)
+    pos += 6
+    stop = pos + n
+    if n < 0 or stop > size:
+        raise bad_length("member_id", n, size - pos)
+    member_id = data[pos:stop].tobytes().decode()
+    pos = stop
+    if version >= 5:
+        retention_time_ms = -1
+    else:
+        (retention_time_ms,) = unpack_q(data, pos)
+        pos += 8
+    group_instance_id = None
+    if version >= 7:
+        (n,) = unpack_h(data, pos)
+        pos += 2
+        if n == -1:
+            group_instance_id = None
+        else:
+            stop = pos + n
+            if n < 0 or stop > size:
+                raise bad_length("group_instance_id", n, size - pos)
+            group_instance_id = data[pos:stop].tobytes().decode()
+            pos = stop
+    (n,) = unpack_i(data, pos)
+    pos += 4
+    if n < 0 or n > (size - pos) // 6 or n > budget:
+        raise too_many("topics", n, size - pos)
+    budget -= n
+    topics: list[OffsetCommitRequestTopic] = []
+    for _ in range(n):
+        (n,) = unpack_h(data, pos)
+        pos += 2
+        stop = pos + n
+        if n < 0 or stop > size:
+            raise bad_length("name", n, size - pos)
+        topics_name = data[pos:stop].tobytes().decode()
+        pos = stop
+        (n,) = unpack_i(data, pos)
+        pos += 4
+        if n < 0 or n > (size - pos) // 14 or n > budget:
+            raise too_many("partitions", n, size - pos)
+        budget -= n
+        topics_partitions: list[OffsetCommitRequestPartition] = []
+        for _ in range(n):
+            if version >= 6:
+                partitions_partition_index, partitions_committed_offset, partitions_committed_leader_epoch, n = unpack_iqih(data, pos)
+                pos += 18
+            else:
+                partitions_partition_index, partitions_committed_offset, n = unpack_iqh(data, pos)
+                pos += 14
+                partitions_committed_leader_epoch = -1
+            if n == -1:
+                partitions_committed_metadata = None
+            else:
+                stop = pos + n
+                if n < 0 or stop > size:
+                    raise bad_length("committed_metadata", n, size - pos)
+                partitions_committed_metadata = data[pos:stop].tobytes().decode()
+                pos = stop
+            topics_partitions.append(OffsetCommitRequestPartition(partitions_partition_index, partitions_committed_offset, partitions_committed_leader_epoch, partitions_committed_metadata))
+        topics.append(OffsetCommitRequestTopic(topics_name, ZERO_UUID, topics_partitions))
+    reader.position = pos
+    return OffsetCommitRequest(group_id, generation_id_or_member_epoch, member_id, retention_time_ms, group_instance_id, topics)
+
+
+@final
+class OffsetCommitResponsePartition(Struct):
+    __slots__ = ("partition_index", "error_code")
+    FIELDS = ("partition_index", "error_code")
+
+    def __init__(
+        self,
+        partition_index: int = 0,
+        error_code: int = 0,
+    ) -> None:
+        self.partition_index = partition_index
+        self.error_code = error_code
+
+
+@final
+class OffsetCommitResponseTopic(Struct):
+    __slots__ = ("name", "topic_id", "partitions")
+    FIELDS = ("name", "topic_id", "partitions")
+
+    def __init__(
+        self,
+        name: str = "",
+        topic_id: bytes = ZERO_UUID,
+        partitions: list[OffsetCommitResponsePartition] = EMPTY,
+    ) -> None:
+        self.name = name
+        self.topic_id = topic_id
+        self.partitions: list[OffsetCommitResponsePartition] = [] if partitions is EMPTY else partitions
+
+
+@final
+class OffsetCommitResponse(Message):
+    __slots__ = ("throttle_time_ms", "topics")
+    FIELDS = ("throttle_time_ms", "topics")
+    KEY = 8
+    MIN_VERSION = 2
+    MAX_VERSION = 10
+    FLEXIBLE_FROM = 8
+
+    def __init__(
+        self,
+        throttle_time_ms: int = 0,
+        topics: list[OffsetCommitResponseTopic] = EMPTY,
+    ) -> None:
+        self.throttle_time_ms = throttle_time_ms
+        self.topics: list[OffsetCommitResponseTopic] = [] if topics is EMPTY else topics
+
+    @classmethod
+    def read(cls, reader: Reader, version: int) -> "OffsetCommitResponse":
+        try:
+            if version >= 8:
+                return _read_flexible_response(reader, version)
+            return _read_older_response(reader, version)
+        except (struct.error, IndexError, UnicodeDecodeError) as error:
+            raise malformed("OffsetCommitResponse", version, error) from None
+
+    def write(self, out: bytearray, version: int) -> None:
+        try:
+            if version >= 8:
+                self._write_flexible(out, version)
+            else:
+                self._write_older(out, version)
+        except struct.error as error:
+            raise ValueError(f"OffsetCommitResponse v{version}: {error}") from error
+
+    def _write_flexible(self, out: bytearray, version: int) -> None:
+        out += pack_i(self.throttle_time_ms)
+        n = len(self.topics) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            write_uvarint(out, n)
+        for topic in self.topics:
+            if version <= 9:
+                raw = topic.name.encode()
+                n = len(raw) + 1
+                if n < 128:
+                    out.append(n)
+                else:
+                    write_uvarint(out, n)
+                out += raw
+            if version >= 10:
+                out += pack_16s(topic.topic_id)
+            n = len(topic.partitions) + 1
+            if n < 128:
+                out.append(n)
+            else:
+                write_uvarint(out, n)
+            for partition in topic.partitions:
+                out += pack_ihx(partition.partition_index, partition.error_code)
+            out.append(0)
+        out.append(0)
+
+    def _write_older(self, out: bytearray, version: int) -> None:
+        n = len(self.topics)
+        if version >= 3:
+            out += pack_ii(self.throttle_time_ms, n)
+        else:
+            out += pack_i(n)
+        for topic in self.topics:
+            raw = topic.name.encode()
+            n = len(raw)
+            out += pack_h(n)
+            out += raw
+            n = len(topic.partitions)
+            out += pack_i(n)
+            for partition in topic.partitions:
+                out += pack_ih(partition.partition_index, partition.error_code)
+
+
+def _read_flexible_response(reader: Reader, version: int) -> OffsetCommitResponse:
+    data = reader.data
+    size = reader.size
+    pos = reader.position
+    budget = MAX_OBJECTS
+    throttle_time_ms, n = unpack_iB(data, pos)
+    pos += 5
+    if n > 127:
+        n, pos = long_uvarint(data, pos, n)
+    n -= 1
+    if n < 0 or n > (size - pos) // 2 or n > budget:
+        raise too_many("topics", n, size - pos)
+    budget -= n
+    topics: list[OffsetCommitResponseTopic] = []
+    for _ in range(n):
+        topics_name = ""
+        if version <= 9:
+            n = data[pos]
+            pos += 1
+            if n > 127:
+                n, pos = long_uvarint(data, pos, n)
+            n -= 1
+            stop = pos + n
+            if n < 0 or stop > size:
+                raise bad_length("name", n, size - pos)
+            topics_name = data[pos:stop].tobytes().decode()
+            pos = stop
+        if version >= 10:
+            topics_topic_id, n = unpack_16sB(data, pos)
+            pos += 17
+            if n > 127:
+                n, pos = long_uvarint(data, pos, n)
+        else:
+            n = data[pos]
+            pos += 1
+            topics_topic_id = ZERO_UUID
+            if n > 127:
+                n, pos = long_uvarint(data, pos, n)
+        n -= 1
+        if n < 0 or n > (size - pos) // 7 or n > budget:
+            raise too_many("partitions", n, size - pos)
+        budget -= n
+        topics_partitions: list[OffsetCommitResponsePartition] = []
+        for _ in range(n):
+            partitions_partition_index, partitions_error_code, tags = unpack_ihB(data, pos)
+            pos += 7
+            if tags:
+                pos = skip_tags(data, pos, tags)
+            topics_partitions.append(OffsetCommitResponsePartition(partitions_partition_index, partitions_error_code))
+        tags = data[pos]
+        pos += 1
+        if tags:
+            pos = skip_tags(data, pos, tags)
+        topics.append(OffsetCommitResponseTopic(topics_name, topics_topic_id, topics_partitions))
+    tags = data[pos]
+    pos += 1
+    if tags:
+        pos = skip_tags(data, pos, tags)
+    reader.position = pos
+    return OffsetCommitResponse(throttle_time_ms, topics)
+
+
+def _read_older_response(reader: Reader, version: int) -> OffsetCommitResponse:
+    data = reader.data
+    size = reader.size
+    pos = reader.position
+    budget = MAX_OBJECTS
+    if version >= 3:
+        throttle_time_ms, n = unpack_ii(data, pos)
+        pos += 8
+    else:
+        (n,) = unpack_i(data, pos)
+        pos += 4
+        throttle_time_ms = 0
+    if n < 0 or n > (size - pos) // 6 or n > budget:
+        raise too_many("topics", n, size - pos)
+    budget -= n
+    topics: list[OffsetCommitResponseTopic] = []
+    for _ in range(n):
+        (n,) = unpack_h(data, pos)
+        pos += 2
+        stop = pos + n
+        if n < 0 or stop > size:
+            raise bad_length("name", n, size - pos)
+        topics_name = data[pos:stop].tobytes().decode()
+        pos = stop
+        (n,) = unpack_i(data, pos)
+        pos += 4
+        if n < 0 or n > (size - pos) // 6 or n > budget:
+            raise too_many("partitions", n, size - pos)
+        budget -= n
+        topics_partitions: list[OffsetCommitResponsePartition] = []
+        for _ in range(n):
+            partitions_partition_index, partitions_error_code = unpack_ih(data, pos)
+            pos += 6
+            topics_partitions.append(OffsetCommitResponsePartition(partitions_partition_index, partitions_error_code))
+        topics.append(OffsetCommitResponseTopic(topics_name, ZERO_UUID, topics_partitions))
+    reader.position = pos
+    return OffsetCommitResponse(throttle_time_ms, topics)
