@@ -53,17 +53,17 @@ class Topic:
 @final
 @dataclass(frozen=True)
 class Image:
-    """Every topic, by name and by id."""
+    """Every topic by name, and every name by the 16 bytes of its topic's id."""
 
     topics: Mapping[str, Topic] = field(default_factory=dict)
-    names: Mapping[UUID, str] = field(default_factory=dict)
+    names: Mapping[bytes, str] = field(default_factory=dict)
 
     def with_topics(self, topics: Iterable[Topic]) -> "Image":
         """This image with *topics* added, or put in the place of those of the same name."""
         changed = {topic.name: topic for topic in topics}
-        gone = {self.topics[name].id for name in changed if name in self.topics}
+        gone = {self.topics[name].id.bytes for name in changed if name in self.topics}
         names = {id: name for id, name in self.names.items() if id not in gone} if gone else dict(self.names)
-        names.update((topic.id, topic.name) for topic in changed.values())
+        names.update((topic.id.bytes, topic.name) for topic in changed.values())
         return replace(self, topics={**self.topics, **changed}, names=names)
 
     def without_topic(self, name: str) -> "Image":
@@ -71,7 +71,7 @@ class Image:
         return replace(
             self,
             topics={other: topic for other, topic in self.topics.items() if other != name},
-            names={id: other for id, other in self.names.items() if id != gone.id},
+            names={id: other for id, other in self.names.items() if id != gone.id.bytes},
         )
 
     @property

@@ -5,7 +5,7 @@ What is written is safe only after `sync`; a file's name is safe only after
 the kernel drops dirty pages it could not write and reports the failure once,
 so a second sync that succeeds proves nothing.
 
-Paths are relative to the data directory, with `/` between the parts.
+Paths are relative to the data directory, which is "" itself, with `/` between the parts.
 """
 
 import contextlib

@@ -50,7 +50,7 @@ class LocalRegistry(Registry):
         if not self._disk.exists(_PATH):
             self._disk.make_dir(_DIRECTORY)
             await self._rewrite()
-            await _in_thread(self._disk.sync_dir, ".")
+            await _in_thread(self._disk.sync_dir, "")
             return
         self._file = self._disk.open(_PATH)
         data = self._file.read(0, self._file.size())
@@ -68,7 +68,7 @@ class LocalRegistry(Registry):
     async def range(self, prefix: str) -> list[Item]:
         return [self._items[key] for key in sorted(self._items) if key.startswith(prefix)]
 
-    async def change(self, values: Mapping[str, bytes | None], expect: Mapping[str, int]) -> bool:
+    async def change(self, values: Mapping[str, bytes | None], expect: Mapping[str, int]) -> int:
         # Once begun it must end, or memory and disk would disagree: a caller that goes away does not stop it.
         return await asyncio.shield(asyncio.ensure_future(self._change(dict(values), dict(expect))))
 
@@ -78,17 +78,17 @@ class LocalRegistry(Registry):
                 self._file.close()
                 self._file = None
 
-    async def _change(self, values: dict[str, bytes | None], expect: dict[str, int]) -> bool:
+    async def _change(self, values: dict[str, bytes | None], expect: dict[str, int]) -> int:
         async with self._turn:
             for key, revision in expect.items():
                 item = self._items.get(key)
                 if (ABSENT if item is None else item.revision) != revision:
-                    return False
+                    return ABSENT
             await self._write(_entry(values))
             self._apply(values)
             if self._size > _REWRITE_BYTES and self._size > 4 * self._live_size:
                 await self._rewrite()
-            return True
+            return self._revision
 
     async def _write(self, entry: bytes) -> None:
         assert self._file is not None, "the registry was not started"

@@ -32,10 +32,10 @@ class Registry(ABC):
         """Every item whose key starts with *prefix*, by key."""
 
     @abstractmethod
-    async def change(self, values: Mapping[str, bytes | None], expect: Mapping[str, int]) -> bool:
+    async def change(self, values: Mapping[str, bytes | None], expect: Mapping[str, int]) -> int:
         """Set *values* (None deletes) if every key of *expect* still has that revision.
 
-        True means done, and durable; False that nothing was changed.
+        The new revision of these keys, once it is durable; ABSENT if nothing was changed.
         """
 
     @abstractmethod

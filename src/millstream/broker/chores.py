@@ -1,0 +1,111 @@
+"""Upkeep: retention, checkpoints, free space, files to be removed.
+
+Each chore runs again some time after it last ended. One that fails because of
+the disk is a disk failure; any other failure is logged and tried again.
+"""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from typing import Final, final
+
+from millstream.broker.commit import Commit
+from millstream.broker.config import BrokerConfig
+from millstream.broker.topics import Topics
+from millstream.env.clock import Clock
+from millstream.env.disk import DiskFailed
+from millstream.storage.retention import ClockGuard
+from millstream.storage.space import Space
+from millstream.storage.store import Store
+
+log = logging.getLogger(__name__)
+
+_SPACE_SECONDS: Final = 1.0
+_SWEEP_SECONDS: Final = 15.0
+_LOGS_A_SLICE: Final = 200
+
+
+@final
+class Chores:
+    def __init__(
+        self,
+        clock: Clock,
+        store: Store,
+        space: Space,
+        topics: Topics,
+        commit: Commit,
+        config: Callable[[], BrokerConfig],
+        failed: Callable[[OSError], None],
+    ) -> None:
+        self._clock = clock
+        self._store = store
+        self._space = space
+        self._topics = topics
+        self._commit = commit
+        self._config = config
+        self._failed = failed
+        self._guard = ClockGuard()
+        self._tasks: list[asyncio.Task[None]] = []
+
+    def start(self) -> None:
+        config = self._config()
+        self._every(_SPACE_SECONDS, self._look_at_space)
+        self._every(_SWEEP_SECONDS, self._sweep)
+        self._every(config.checkpoint_ms / 1000, self._checkpoint)
+        self._every(config.retention_check_ms / 1000, self._retain)
+
+    async def stop(self) -> None:
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        self._tasks.clear()
+
+    def _every(self, seconds: float, chore: Callable[[], Awaitable[None]]) -> None:
+        self._tasks.append(asyncio.create_task(self._repeat(seconds, chore)))
+
+    async def _repeat(self, seconds: float, chore: Callable[[], Awaitable[None]]) -> None:
+        while True:
+            await asyncio.sleep(seconds)
+            try:
+                await chore()
+            except DiskFailed as error:
+                self._failed(error)
+                return
+            except Exception:
+                log.exception("chore failed chore=%s", getattr(chore, "__name__", chore))
+
+    async def _look_at_space(self) -> None:
+        was_full = self._space.is_full
+        self._space.look()
+        if self._space.is_full and not was_full:
+            log.error("disk almost full: writes are refused free_bytes=%d", self._space.free_bytes)
+        elif was_full and not self._space.is_full:
+            log.info("disk has room again: writes are served free_bytes=%d", self._space.free_bytes)
+
+    async def _sweep(self) -> None:
+        await asyncio.get_running_loop().run_in_executor(None, self._store.sweep, self._clock.now_ms())
+
+    async def _checkpoint(self) -> None:
+        for hosted in self._topics.all_hosted():
+            if hosted.partition.log.config.flush_policy == "os":
+                self._commit.sync(hosted)
+        await self._commit.drained()
+        await asyncio.get_running_loop().run_in_executor(None, self._store.checkpoint().run)
+
+    async def _retain(self) -> None:
+        now_ms = self._clock.now_ms()
+        by_time = self._guard.steady(now_ms, int(asyncio.get_running_loop().time() * 1000))
+        if not by_time:
+            log.warning("the clock jumped: nothing is deleted by age until it has been steady for a while")
+        for done, hosted in enumerate(self._topics.all_hosted()):
+            if hosted.dropped:
+                continue
+            opened = hosted.partition.log
+            opened.producers.expire(now_ms, self._config().producer_expiry_ms)
+            deleted = opened.retain(now_ms, hosted.partition.high_watermark, by_time=by_time)
+            if deleted:
+                log.info(
+                    "retention log=%s segments=%d start_offset=%d", opened.name, deleted, opened.start_offset
+                )
+            if done % _LOGS_A_SLICE == 0:
+                await asyncio.sleep(0)

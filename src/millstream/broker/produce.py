@@ -1,0 +1,69 @@
+"""Produce: one batch into one partition."""
+
+import errno
+from collections.abc import Callable
+from typing import Final, final
+
+from millstream.broker.commit import Commit
+from millstream.broker.waiting import Hosted
+from millstream.env.clock import Clock
+from millstream.env.disk import DiskFailed
+from millstream.errors import ErrorCode, Refused
+from millstream.partition.partition import Appended
+from millstream.storage.space import Space
+
+ACKS_NONE: Final = 0
+ACKS_LEADER: Final = 1
+ACKS_ALL: Final = -1
+_LEGAL_ACKS: Final = frozenset({ACKS_NONE, ACKS_LEADER, ACKS_ALL})
+
+
+@final
+class Produce:
+    """Appends batches, refuses them on a full disk, and hands them to the group commit."""
+
+    def __init__(self, clock: Clock, commit: Commit, space: Space, failed: Callable[[OSError], None]) -> None:
+        self.batches = 0
+        self.bytes = 0
+        self._clock = clock
+        self._commit = commit
+        self._space = space
+        self._failed = failed
+
+    def append(self, hosted: Hosted, records: memoryview) -> Appended:
+        """Append the client's batch; it is committed some time after the call."""
+        self._check_room()
+        try:
+            appended = hosted.partition.append(records, self._clock.now_ms())
+        except OSError as error:
+            raise self._refusal(error) from error
+        self.batches += 1
+        self.bytes += len(records)
+        self._commit.appended(hosted)
+        return appended
+
+    def append_own(self, hosted: Hosted, records: bytearray) -> Appended:
+        """Append a batch of our own making, on a full disk too: what it says frees space, or is small."""
+        try:
+            appended = hosted.partition.append_own(records, self._clock.now_ms())
+        except OSError as error:
+            raise self._refusal(error) from error
+        self._commit.appended(hosted)
+        return appended
+
+    def _check_room(self) -> None:
+        if self._space.is_full:
+            raise Refused(
+                ErrorCode.KAFKA_STORAGE_ERROR, "the disk is almost full: only reads and deletes are served"
+            )
+
+    def _refusal(self, error: OSError) -> Refused:
+        # A full disk is a mood, and nothing was written; anything else means it cannot be trusted.
+        if isinstance(error, DiskFailed) or error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EMFILE):
+            self._failed(error)
+        return Refused(ErrorCode.KAFKA_STORAGE_ERROR, f"could not write: {error.strerror}")
+
+
+def check_acks(acks: int) -> None:
+    if acks not in _LEGAL_ACKS:
+        raise Refused(ErrorCode.INVALID_REQUIRED_ACKS, f"acks must be 0, 1 or -1 (all), not {acks}")

@@ -1,0 +1,112 @@
+"""`millstream serve`: run a node until it is told to stop."""
+
+import asyncio
+import os
+import resource
+import signal
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from random import SystemRandom
+from typing import Final
+
+import click
+
+from millstream.broker.live_config import LiveConfig
+from millstream.env.clock import SystemClock
+from millstream.env.disk import DirectoryInUse, RealDisk
+from millstream.env.environment import Env
+from millstream.env.local import LocalRegistry, RegistryDamaged
+from millstream.node import logs
+from millstream.node.config import NodeConfig, load
+from millstream.node.node import CannotListen, Node
+from millstream.settings import InvalidSetting
+
+DISK_FAILED: Final = 74  # EX_IOERR: an operator must look at the disk
+USAGE: Final = 2
+CANNOT_START: Final = 1
+_SYNC_THREADS: Final = 8  # logs synced side by side; the file system commits them together
+_SPARE_DESCRIPTORS: Final = 512
+
+
+@click.command()
+@click.option(
+    "--config", "file", type=click.Path(path_type=Path), envvar="MILLSTREAM_CONFIG", help="TOML file."
+)
+@click.option("--data", help="Directory to keep everything in (log.dir).")
+@click.option(
+    "--listen", multiple=True, metavar="HOST:PORT", help="Address to serve on (listeners); may be repeated."
+)
+@click.option(
+    "--set", "sets", multiple=True, metavar="NAME=VALUE", help="Any setting by Kafka's name; may be repeated."
+)
+def serve(file: Path | None, data: str | None, listen: tuple[str, ...], sets: tuple[str, ...]) -> None:
+    """Run a node. Settings come from a TOML file, then MILLSTREAM_* variables, then flags."""
+    try:
+        live = load(file, os.environ, _flags(data, listen, sets))
+    except InvalidSetting as error:
+        click.echo(f"millstream: {error}", err=True)
+        sys.exit(USAGE)
+    config = live.get(NodeConfig)
+    logs.set_up(config.log_level, config.log_format)
+    sys.exit(_run(live))
+
+
+def _flags(data: str | None, listen: tuple[str, ...], sets: tuple[str, ...]) -> dict[str, object]:
+    flags: dict[str, object] = {}
+    for each in sets:
+        name, equals, value = each.partition("=")
+        if not equals:
+            raise InvalidSetting(f"--set {each}: write it as NAME=VALUE")
+        flags[name.strip()] = value.strip()
+    if data is not None:
+        flags["log.dir"] = data
+    if listen:
+        flags["listeners"] = listen
+    return flags
+
+
+def _run(live: LiveConfig) -> int:
+    with asyncio.Runner(loop_factory=_loop_factory()) as runner:
+        return runner.run(_serve(live))
+
+
+async def _serve(live: LiveConfig) -> int:
+    loop = asyncio.get_running_loop()
+    loop.set_default_executor(ThreadPoolExecutor(_SYNC_THREADS, thread_name_prefix="sync"))
+    told = asyncio.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, told.set)
+    config = live.get(NodeConfig)
+    try:
+        disk = RealDisk(config.data_dir, max_open=_raise_descriptor_limit() - _SPARE_DESCRIPTORS)
+        node = Node(Env(SystemClock(), disk, LocalRegistry(disk), SystemRandom()), live)
+        await node.start()
+    except (CannotListen, DirectoryInUse, RegistryDamaged) as error:
+        click.echo(f"millstream: {getattr(error, 'strerror', None) or error}", err=True)
+        return CANNOT_START
+    for address in node.addresses:
+        click.echo(f"millstream: serving Kafka on {address}, data in {disk.root}", err=True)
+    broken = node.broker.broken
+    stopped = asyncio.ensure_future(told.wait())
+    await asyncio.wait({stopped, broken}, return_when=asyncio.FIRST_COMPLETED)
+    stopped.cancel()
+    await node.stop()
+    return DISK_FAILED if broken.done() else 0
+
+
+def _loop_factory() -> type[asyncio.AbstractEventLoop] | None:
+    try:
+        import uvloop
+    except ImportError:  # no wheel for this system: asyncio's own loop serves as well, more slowly
+        return None
+    factory: type[asyncio.AbstractEventLoop] = uvloop.Loop
+    return factory
+
+
+def _raise_descriptor_limit() -> int:
+    """Let this process open as many files as the system allows it to; how many that is."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft < hard:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    return max(min(hard, 1 << 20), 2 * _SPARE_DESCRIPTORS)

@@ -1,0 +1,1 @@
+"""The doors: each one turns a protocol into calls of the broker."""

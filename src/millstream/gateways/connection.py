@@ -1,0 +1,277 @@
+"""What the TCP doors share: flow control, replies in order, limits.
+
+Replies leave in the order of their requests, whatever order they are ready
+in. A connection stops reading while its client takes no replies or has too
+many requests under way, so that no client can make the node grow.
+"""
+
+import asyncio
+import logging
+from abc import ABC, abstractmethod
+from collections import Counter, deque
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Final, Protocol, final
+
+from millstream.env.disk import Buffer
+from millstream.gateways.budget import Budget
+from millstream.gateways.config import GatewayConfig
+
+log = logging.getLogger(__name__)
+
+_WRITE_HIGH_BYTES: Final = 1 << 20
+_SCRATCH_BYTES: Final = 256 << 10
+_SWEEP_SECONDS: Final = 1.0
+_WARNINGS_A_SWEEP: Final = 10
+
+
+class Payload(Protocol):
+    """A part of a reply that stays on disk until it is sent."""
+
+    @property
+    def size(self) -> int: ...
+
+    def read(self) -> bytes: ...
+
+
+Piece = Buffer | Payload
+
+
+@final
+class Reply:
+    """A place in the order of replies; *pieces* is None until the reply is known."""
+
+    __slots__ = ("pieces",)
+
+    def __init__(self) -> None:
+        self.pieces: Sequence[Piece] | None = None
+
+
+@final
+class Door:
+    """One listener's connections and what they share."""
+
+    def __init__(self, name: str, config: Callable[[], GatewayConfig]) -> None:
+        self.name = name
+        self.config = config
+        self.connections: dict[Connection, None] = {}
+        self.opened = 0
+        self.refused = 0
+        self.budget = Budget(config().queued_max_bytes)
+        # One for all: what is received is taken from it before the next connection is served.
+        self.scratch = memoryview(bytearray(_SCRATCH_BYTES))
+        self._by_host: Counter[str] = Counter()
+        self._sweeper: asyncio.TimerHandle | None = None
+        self._warnings_left = _WARNINGS_A_SWEEP
+        self._warnings_held = 0
+
+    def admit(self, connection: "Connection") -> bool:
+        """Whether *connection* may stay, by the limits on their number."""
+        config = self.config()
+        if len(self.connections) >= config.max_connections:
+            self.refuse(connection.host, f"max.connections={config.max_connections} are open")
+            return False
+        if self._by_host[connection.host] >= config.max_connections_per_ip:
+            self.refuse(connection.host, f"max.connections.per.ip={config.max_connections_per_ip} are open")
+            return False
+        self.opened += 1
+        self.connections[connection] = None
+        self._by_host[connection.host] += 1
+        if self._sweeper is None:
+            self._sweeper = asyncio.get_running_loop().call_later(_SWEEP_SECONDS, self._sweep)
+        return True
+
+    def gone(self, connection: "Connection") -> None:
+        if connection in self.connections:
+            del self.connections[connection]
+            self._by_host[connection.host] -= 1
+            if not self._by_host[connection.host]:
+                del self._by_host[connection.host]
+
+    def refuse(self, host: str, reason: str) -> None:
+        """Note that a connection from *host* is closed by us; a flood of them is counted, not logged."""
+        self.refused += 1
+        if self._warnings_left:
+            self._warnings_left -= 1
+            log.warning("connection closed door=%s peer=%s reason=%s", self.name, host, reason)
+        else:
+            self._warnings_held += 1
+
+    def close(self) -> None:
+        if self._sweeper is not None:
+            self._sweeper.cancel()
+            self._sweeper = None
+        for connection in list(self.connections):
+            connection.abort()
+
+    def _sweep(self) -> None:
+        """Once a second, instead of a timer for each connection."""
+        self._sweeper = None
+        if self._warnings_held:
+            log.warning("connections closed door=%s more=%d", self.name, self._warnings_held)
+        self._warnings_left, self._warnings_held = _WARNINGS_A_SWEEP, 0
+        now = asyncio.get_running_loop().time()
+        for connection in list(self.connections):
+            connection.look(now)
+        if self.connections:
+            self._sweeper = asyncio.get_running_loop().call_later(_SWEEP_SECONDS, self._sweep)
+
+
+class Connection(asyncio.BufferedProtocol, ABC):
+    """One client. A door's own kind of connection says how bytes become requests."""
+
+    def __init__(self, door: Door) -> None:
+        self.door = door
+        self.host = ""
+        self.transport: asyncio.Transport | None = None
+        self._loop = asyncio.get_running_loop()
+        self._max_in_flight = door.config().max_in_flight
+        self._replies: deque[Reply] = deque()
+        self._tasks: dict[asyncio.Task[None], None] = {}
+        self._reading = True
+        self._writable = True
+        self._ending = False
+        self._active_at = self._loop.time()
+        self._stalled_at: float | None = None
+        self._unsent_bytes = 0
+
+    @abstractmethod
+    def proceed(self) -> None:
+        """Go on with requests that were received but held back."""
+
+    @abstractmethod
+    def waiting_since(self) -> float | None:
+        """When the request that is still arriving began to, if one is."""
+
+    @abstractmethod
+    def tidy(self) -> None:
+        """Give back memory that is not needed now."""
+
+    @property
+    def busy(self) -> bool:
+        """Whether nothing more may be started for this client."""
+        return not self._writable or len(self._replies) >= self._max_in_flight
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self.transport = transport
+        peer = transport.get_extra_info("peername")
+        self.host = str(peer[0]) if peer else "local"
+        if not self.door.admit(self):
+            self.abort()
+            return
+        transport.set_write_buffer_limits(high=_WRITE_HIGH_BYTES)
+
+    def connection_lost(self, error: Exception | None) -> None:
+        self.door.gone(self)
+        self.transport = None
+        self._replies.clear()
+        for task in list(self._tasks):
+            task.cancel()
+        self.tidy()
+
+    def eof_received(self) -> bool:
+        # Replies that are on their way still go out to a client that only closed its own side.
+        self._ending = bool(self._replies)
+        return self._ending
+
+    def pause_writing(self) -> None:
+        self._writable = False
+        self._stalled_at = self._loop.time()
+
+    def resume_writing(self) -> None:
+        self._writable = True
+        self._stalled_at = None
+        self.flush()
+        self.relax()
+
+    def expect(self) -> Reply:
+        """Keep a place for the reply to the request that is being handled."""
+        reply = Reply()
+        self._replies.append(reply)
+        return reply
+
+    def later(self, work: Awaitable[None]) -> None:
+        """Run *work* on behalf of this client, no longer than it stays."""
+        task = asyncio.ensure_future(work)
+        assert isinstance(task, asyncio.Task)
+        self._tasks[task] = None
+        task.add_done_callback(self._finished)
+
+    def flush(self) -> None:
+        """Send every reply that is known and whose turn it is."""
+        if self.transport is None or self.transport.is_closing():
+            return
+        replies = self._replies
+        while self._writable and replies and replies[0].pieces is not None:
+            out: list[Buffer] = []
+            size = 0
+            while replies and replies[0].pieces is not None and size < _WRITE_HIGH_BYTES:
+                for piece in replies.popleft().pieces or ():
+                    data = piece if isinstance(piece, bytes | bytearray | memoryview) else piece.read()
+                    size += len(data)
+                    out.append(data)
+            if len(out) == 1:
+                self.transport.write(out[0])
+            elif out:
+                self.transport.writelines(out)
+        self._active_at = self._loop.time()
+        if self._ending and not replies:
+            self.transport.close()
+
+    def hold(self) -> None:
+        """Stop reading."""
+        if self._reading and self.transport is not None and not self.transport.is_closing():
+            self._reading = False
+            self.transport.pause_reading()
+
+    def relax(self) -> None:
+        """Go on where `hold` stopped, if this client may."""
+        if self._reading or self.busy or self.transport is None or self.transport.is_closing():
+            return
+        self.proceed()
+
+    def read_on(self) -> None:
+        if not self._reading and self.transport is not None and not self.transport.is_closing():
+            self._reading = True
+            self.transport.resume_reading()
+
+    def refuse(self, reason: str) -> None:
+        """Close at once, since *reason* leaves nothing sensible to reply."""
+        if self.transport is not None and not self.transport.is_closing():
+            self.door.refuse(self.host, reason)
+            self.abort()
+
+    def abort(self) -> None:
+        if self.transport is not None:
+            self.transport.abort()
+
+    def look(self, now: float) -> None:
+        """Close if something took too long."""
+        config = self.door.config()
+        since = self.waiting_since()
+        if since is not None and now - since > config.frame_timeout_ms / 1000:
+            self.refuse(f"a request did not arrive whole in {config.frame_timeout_ms} ms")
+        elif self._stalled(now, config.write_timeout_ms / 1000):
+            self.refuse(f"the client took none of its replies for {config.write_timeout_ms} ms")
+        elif not self._replies and now - self._active_at > config.idle_ms / 1000:
+            self.refuse(f"idle for {config.idle_ms} ms")
+        else:
+            self.tidy()
+
+    def _stalled(self, now: float, seconds: float) -> bool:
+        if self._stalled_at is None or self.transport is None:
+            return False
+        unsent = self.transport.get_write_buffer_size()
+        if unsent < self._unsent_bytes:
+            self._stalled_at = now  # slow, but alive
+        self._unsent_bytes = unsent
+        return now - self._stalled_at > seconds
+
+    def _finished(self, task: "asyncio.Task[None]") -> None:
+        self._tasks.pop(task, None)
+        if task.cancelled():
+            return
+        error = task.exception()
+        if error is not None:
+            log.error("request failed door=%s peer=%s", self.door.name, self.host, exc_info=error)
+            self.refuse("an error of ours; the log has it")

@@ -1,0 +1,211 @@
+"""One Kafka client: frames in, replies out in the order of their requests.
+
+Whole frames are handled straight from the door's shared buffer, so an idle
+connection holds no memory. Only a frame that is cut short by the end of what
+was received gets a buffer of its own, grown as its bytes arrive, never from
+what its length claims.
+"""
+
+import asyncio
+import struct
+from collections.abc import Awaitable
+from typing import Final, final
+
+from millstream.broker.session import Session
+from millstream.errors import Refused
+from millstream.gateways.connection import Connection, Door, Piece, Reply
+from millstream.gateways.kafka.dispatch import Dispatch, Request
+from millstream.wire.frame import check_size
+from millstream.wire.message import Message
+
+_SIZE: Final = struct.Struct(">i")
+_SIZE_BYTES: Final = 4
+_MIN_REQUEST_BYTES: Final = 8
+_FREE_BYTES: Final = 64 << 10  # frames up to this size borrow nothing from the budget
+_FIRST_BYTES: Final = 1 << 20  # a buffer starts no larger than this, whatever the frame's length
+_KEEP_SECONDS: Final = 2.0
+
+
+@final
+class KafkaConnection(Connection):
+    def __init__(self, door: Door, dispatch: Dispatch, advertised: tuple[str, int] | None) -> None:
+        super().__init__(door)
+        self._dispatch = dispatch
+        self._advertised = advertised
+        self._request_max_bytes = door.config().request_max_bytes
+        self._session = Session("", "")
+        self._buffer: bytearray | None = None  # for a frame that did not arrive whole
+        self._filled = 0
+        self._frame_bytes = 0  # of that frame with its length; 0 while not even that is known
+        self._borrowed = 0
+        self._began_at: float | None = None
+        self._held = b""  # received, but not to be handled while busy
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        super().connection_made(transport)
+        here = self._advertised or (transport.get_extra_info("sockname") or ("127.0.0.1", 9092))[:2]
+        self._session = Session("", self.host, advertised=(str(here[0]), int(here[1])))
+
+    def connection_lost(self, error: Exception | None) -> None:
+        super().connection_lost(error)
+        self.door.budget.forget(self._granted)
+        self._drop_buffer()
+        self._held = b""
+
+    def get_buffer(self, sizehint: int) -> memoryview:
+        if self._buffer is None or self._began_at is None:
+            return self.door.scratch
+        return memoryview(self._buffer)[self._filled : self._frame_bytes or len(self._buffer)]
+
+    def buffer_updated(self, nbytes: int) -> None:
+        if self._began_at is None:
+            self._take(self.door.scratch[:nbytes])
+        else:
+            self._filled += nbytes
+            self._grow_frame()
+        self.flush()
+
+    def proceed(self) -> None:
+        held, self._held = self._held, b""
+        if held:
+            self._take(memoryview(bytearray(held)))
+            self.flush()
+        if not self._held and not self.busy and not self._waits_for_budget():
+            self.read_on()
+
+    def waiting_since(self) -> float | None:
+        return self._began_at if self._reading else None
+
+    def tidy(self) -> None:
+        if self._began_at is None and self._loop.time() - self._active_at > _KEEP_SECONDS:
+            self._drop_buffer()
+
+    def _take(self, view: memoryview) -> None:
+        """Handle every whole frame of *view*; keep what is left for later."""
+        start, end = 0, len(view)
+        while end - start >= _SIZE_BYTES:
+            if self.busy:
+                self._held = view[start:].tobytes()
+                self.hold()
+                return
+            (size,) = _SIZE.unpack_from(view, start)
+            if not self._legal(size, view[start : start + _SIZE_BYTES]):
+                return
+            stop = start + _SIZE_BYTES + size
+            if stop > end:
+                break
+            self._handle(view[start + _SIZE_BYTES : stop])
+            if self.transport is None or self.transport.is_closing():
+                return
+            start = stop
+        if start < end:
+            self._begin(view[start:])
+
+    def _legal(self, size: int, prefix: memoryview) -> bool:
+        if _MIN_REQUEST_BYTES <= size <= self._request_max_bytes:
+            return True
+        try:
+            check_size(prefix, self._request_max_bytes)
+            self.refuse(f"a frame of {size} bytes: no request is so short")
+        except Refused as refusal:
+            self.refuse(refusal.detail)
+        return False
+
+    def _begin(self, part: memoryview) -> None:
+        """Keep the first *part* of a frame that is still arriving."""
+        self._began_at = self._loop.time()
+        self._filled = 0
+        self._frame_bytes = 0
+        if len(part) >= _SIZE_BYTES:
+            self._frame_bytes = _SIZE.unpack_from(part)[0] + _SIZE_BYTES
+        self._room(max(min(self._frame_bytes, _FIRST_BYTES), 1024, len(part)))
+        assert self._buffer is not None
+        self._buffer[: len(part)] = part
+        self._filled = len(part)
+        self._borrow()
+
+    def _grow_frame(self) -> None:
+        assert self._buffer is not None
+        if not self._frame_bytes and self._filled >= _SIZE_BYTES:
+            (size,) = _SIZE.unpack_from(self._buffer)
+            if not self._legal(size, memoryview(self._buffer)[:_SIZE_BYTES]):
+                return
+            # More than this frame may have come along: go through it as through anything received.
+            part = bytes(memoryview(self._buffer)[: self._filled])
+            self._began_at = None
+            self._take(memoryview(bytearray(part)))
+            return
+        if self._filled == self._frame_bytes:
+            self._began_at = None
+            self._handle(memoryview(self._buffer)[_SIZE_BYTES : self._frame_bytes])
+            self._repay()
+        elif self._filled == len(self._buffer):
+            self._room(min(self._frame_bytes, 2 * self._filled))
+
+    def _room(self, size: int) -> None:
+        """Have a buffer of at least *size* bytes that starts with what was received of the frame."""
+        old = self._buffer
+        if old is None or len(old) < size:
+            self._buffer = bytearray(size)
+            if old is not None and self._filled:
+                self._buffer[: self._filled] = memoryview(old)[: self._filled]
+
+    def _borrow(self) -> None:
+        if self._frame_bytes <= _FREE_BYTES or self._borrowed:
+            return
+        if self.door.budget.borrow(self._frame_bytes):
+            self._borrowed = self._frame_bytes
+        else:
+            self.hold()
+            self.door.budget.wait(self._frame_bytes, self._granted)
+
+    def _granted(self) -> None:
+        self._borrowed = self._frame_bytes
+        self._began_at = self._loop.time()  # the wait was ours
+        self.read_on()
+
+    def _waits_for_budget(self) -> bool:
+        return self._began_at is not None and self._frame_bytes > _FREE_BYTES and not self._borrowed
+
+    def _repay(self) -> None:
+        borrowed, self._borrowed = self._borrowed, 0
+        if borrowed:
+            self.door.budget.repay(borrowed)
+
+    def _drop_buffer(self) -> None:
+        self._repay()
+        self._buffer = None
+        self._began_at = None
+
+    def _handle(self, frame: memoryview) -> None:
+        try:
+            request = self._dispatch.read(frame)
+            if request.client_id != self._session.client_id:
+                self._session = Session(
+                    request.client_id,
+                    self._session.client_host,
+                    self._session.principal,
+                    self._session.advertised,
+                )
+            response = self._dispatch.handle(self._session, request)
+        except Refused as refusal:
+            self.refuse(refusal.detail)
+            return
+        if response is None:
+            return
+        reply = self.expect()
+        if isinstance(response, Message):
+            reply.pieces = self._dispatch.write(request, response)
+        else:
+            self.later(self._answer(reply, request, response))
+
+    async def _answer(self, reply: Reply, request: Request, response: Awaitable[Message | None]) -> None:
+        try:
+            message = await response
+        except Refused as refusal:
+            self.refuse(refusal.detail)
+            return
+        pieces: list[Piece] = [] if message is None else self._dispatch.write(request, message)
+        reply.pieces = pieces
+        self.flush()
+        self.relax()

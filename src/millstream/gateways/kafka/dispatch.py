@@ -1,0 +1,113 @@
+"""From a frame to a handler and back.
+
+Handlers are imported when their API is first called, so that a node starts
+with the few it needs.
+"""
+
+import struct
+from collections.abc import Awaitable, Callable
+from importlib import import_module
+from random import Random
+from typing import Final, final
+
+from millstream.broker.broker import Broker
+from millstream.broker.session import Session
+from millstream.errors import ErrorCode, Refused
+from millstream.gateways.connection import Piece
+from millstream.gateways.kafka.fetch_sessions import FetchSessions
+from millstream.gateways.kafka.served import served
+from millstream.wire.apis import API_VERSIONS, APIS, Api, RequestHeader, write_response_header
+from millstream.wire.fast import fetch_response_pieces
+from millstream.wire.message import Message
+from millstream.wire.messages.fetch import FetchRequest, FetchResponse
+from millstream.wire.primitives import Reader
+
+_SIZE: Final = struct.Struct(">i")
+_HANDLERS: Final = "millstream.gateways.kafka.handlers."
+
+Answer = Message | Awaitable[Message | None] | None
+Handler = Callable[[Broker, Session, Message, int], Answer]
+
+
+@final
+class Request:
+    """One request as it came; *message* is None if only its header could be understood."""
+
+    __slots__ = ("client_id", "correlation_id", "key", "message", "version")
+
+    def __init__(self, header: RequestHeader, message: Message | None) -> None:
+        self.key = header.api_key
+        self.version = header.api_version
+        self.correlation_id = header.correlation_id
+        self.client_id = header.client_id or ""
+        self.message = message
+
+
+@final
+class Dispatch:
+    """The Kafka door's table of handlers. *calls* counts requests by API."""
+
+    def __init__(self, broker: Broker, session_slots: int, random: Random) -> None:
+        self.calls = dict.fromkeys(served(), 0)
+        self.sessions = FetchSessions(session_slots, random)
+        self._broker = broker
+        self._handlers: dict[int, Handler] = {}
+
+    def read(self, frame: memoryview) -> Request:
+        """The request in *frame*; Refused means that the connection must be closed."""
+        reader = Reader(frame)
+        header = RequestHeader.read(reader)
+        api = APIS.get(header.api_key)
+        if api is None or header.api_key not in self.calls:
+            raise Refused(ErrorCode.INVALID_REQUEST, f"unknown api key {header.api_key}")
+        if not api.serves(header.api_version):
+            if api.key == API_VERSIONS:
+                return Request(header, None)
+            raise Refused(
+                ErrorCode.UNSUPPORTED_VERSION, f"{api.name} version {header.api_version} is not served"
+            )
+        message = api.request.read(reader, header.api_version)
+        reader.finish()
+        return Request(header, message)
+
+    def handle(self, session: Session, request: Request) -> Answer:
+        """What the API's handler answers, now or later; None if the client wants no answer."""
+        self.calls[request.key] += 1
+        message = request.message
+        if message is None:
+            request.version = 0
+            return self._api_versions()
+        if isinstance(message, FetchRequest):
+            from millstream.gateways.kafka.handlers import fetch
+
+            return fetch.handle(self._broker, session, message, request.version, self.sessions)
+        handler = self._handlers.get(request.key)
+        if handler is None:
+            handler = self._handlers[request.key] = _load(APIS[request.key])
+        return handler(self._broker, session, message, request.version)
+
+    def write(self, request: Request, response: Message) -> list[Piece]:
+        """The pieces to send: records among them stay where they are."""
+        head = bytearray(_SIZE.size)
+        write_response_header(head, request.key, request.version, request.correlation_id)
+        if isinstance(response, FetchResponse):
+            pieces: list[Piece] = [head, *fetch_response_pieces(response, request.version)]
+        else:
+            response.write(head, request.version)
+            pieces = [head]
+        size = sum(
+            len(piece) if isinstance(piece, bytes | bytearray | memoryview) else piece.size
+            for piece in pieces
+        )
+        _SIZE.pack_into(head, 0, size - _SIZE.size)
+        return pieces
+
+    def _api_versions(self) -> Message:
+        from millstream.gateways.kafka.handlers import api_versions
+
+        return api_versions.unknown_version()
+
+
+def _load(api: Api) -> Handler:
+    handler: Handler = import_module(_HANDLERS + api.module).handle
+    return handler

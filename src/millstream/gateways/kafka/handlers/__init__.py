@@ -1,0 +1,1 @@
+"""One file per API: what it promises, then how the request becomes calls of the broker."""

@@ -1,0 +1,130 @@
+"""Produce (key 0), versions 3 to 13; 0 to 2 are advertised and refused, as Kafka 4 does.
+
+Behaviour
+- acks are 0, 1 or -1; with 0 there is no response, and an error closes the connection.
+- A batch is acknowledged when it is committed; the wait ends at the request's own timeout.
+- One partition's refusal never touches its neighbours.
+- Old librdkafka switches compression off unless version 0 is advertised; hence the wider range.
+
+Versions
+- 3   record batches v2, transactional ids
+- 5   log_start_offset
+- 7   zstd
+- 8   record_errors, error_message
+- 9   flexible
+- 10  leader hints
+- 13  topic ids
+"""
+
+import asyncio
+from collections.abc import Awaitable
+from typing import Final
+
+from millstream.broker.broker import Accepted, Broker
+from millstream.broker.produce import ACKS_NONE
+from millstream.broker.session import Session
+from millstream.errors import ErrorCode, Refused
+from millstream.records.batch import CODEC_BITS
+from millstream.records.compression import Codec
+from millstream.records.verify import InvalidRecords
+from millstream.wire.messages.produce import (
+    ProduceRequest,
+    ProduceRequestPartitionData,
+    ProduceResponse,
+    ProduceResponsePartitionResponse,
+    ProduceResponseRecordError,
+    ProduceResponseTopic,
+)
+
+_ATTRIBUTES_LOW_AT: Final = 22
+_ZSTD_FROM: Final = 7
+_IDS_FROM: Final = 13
+
+Waiting = list[tuple[ProduceResponsePartitionResponse, "asyncio.Future[None]"]]
+
+
+def handle(
+    broker: Broker, session: Session, request: ProduceRequest, version: int
+) -> ProduceResponse | Awaitable[ProduceResponse] | None:
+    """Append every partition before returning; the awaitable only waits for acks.
+
+    The connection calls handlers in the order requests arrive, so what is
+    done here is done in order, and what is awaited is not.
+    """
+    response = ProduceResponse()
+    waiting: Waiting = []
+    refused: Refused | None = None
+    for topic in request.topic_data:
+        result = ProduceResponseTopic(name=topic.name, topic_id=topic.topic_id)
+        response.responses.append(result)
+        for data in topic.partition_data:
+            answer = ProduceResponsePartitionResponse(index=data.index, base_offset=-1)
+            result.partition_responses.append(answer)
+            try:
+                name = broker.topics.name_of(topic.topic_id) if version >= _IDS_FROM else topic.name
+                accepted = _append(broker, session, name, data, request, version)
+            except Refused as refusal:
+                refused = refusal
+                _refuse(answer, refusal)
+            else:
+                answer.base_offset = accepted.appended.base_offset
+                answer.log_append_time_ms = accepted.appended.append_time_ms
+                answer.log_start_offset = accepted.log_start_offset
+                if accepted.safe is not None:
+                    waiting.append((answer, accepted.safe))
+    if request.acks == ACKS_NONE:
+        if refused is not None:
+            raise refused
+        return None
+    return _acknowledged(response, waiting, request.timeout_ms) if waiting else response
+
+
+def _append(
+    broker: Broker,
+    session: Session,
+    topic: str,
+    data: ProduceRequestPartitionData,
+    request: ProduceRequest,
+    version: int,
+) -> Accepted:
+    if request.transactional_id is not None:
+        raise Refused(ErrorCode.INVALID_TXN_STATE, "transactions are not served")
+    if data.records is None:
+        raise Refused(ErrorCode.INVALID_RECORD, "no records")
+    records = memoryview(data.records)
+    if (
+        version < _ZSTD_FROM
+        and len(records) > _ATTRIBUTES_LOW_AT
+        and records[_ATTRIBUTES_LOW_AT] & CODEC_BITS == Codec.ZSTD
+    ):
+        raise Refused(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE, "zstd needs Produce version 7")
+    return broker.produce(session, topic, data.index, records, request.acks)
+
+
+async def _acknowledged(response: ProduceResponse, waiting: Waiting, timeout_ms: int) -> ProduceResponse:
+    try:
+        async with asyncio.timeout(max(timeout_ms, 0) / 1000):
+            for answer, safe in waiting:
+                try:
+                    await asyncio.shield(safe)
+                except Refused as refusal:
+                    _refuse(answer, refusal)
+    except TimeoutError:
+        for answer, safe in waiting:
+            if not safe.done():
+                _refuse(
+                    answer, Refused(ErrorCode.REQUEST_TIMED_OUT, "written, but not known to be safe in time")
+                )
+    return response
+
+
+def _refuse(answer: ProduceResponsePartitionResponse, refusal: Refused) -> None:
+    answer.error_code = refusal.code
+    answer.error_message = refusal.detail
+    answer.base_offset = -1
+    answer.log_append_time_ms = -1
+    if isinstance(refusal, InvalidRecords):
+        answer.record_errors = [
+            ProduceResponseRecordError(batch_index=index, batch_index_error_message=message)
+            for index, message in refusal.record_errors
+        ]

@@ -1,0 +1,13 @@
+"""Which APIs this door serves: those that have a handler, and work."""
+
+from typing import Final
+
+from millstream.wire.apis import APIS
+
+# Their messages are known, their meaning is not served yet: AlterReplicaLogDirs, quotas, DescribeQuorum, UpdateFeatures.
+_NOT_SERVED: Final = frozenset({34, 48, 49, 55, 57})
+
+
+def served() -> list[int]:
+    """The keys of all APIs we answer, in order."""
+    return [key for key in sorted(APIS) if key not in _NOT_SERVED]

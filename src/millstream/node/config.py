@@ -1,0 +1,160 @@
+"""How a node is told what to do: one TOML file, the environment, flags, in that rising order.
+
+Every setting goes by Kafka's name. In the file it may be written as one key or
+as tables (`[log]` with `"retention.ms" = …`); in the environment as
+`MILLSTREAM_LOG_RETENTION_MS`. An unknown name is an error that says which name
+was probably meant.
+"""
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final, final
+
+from millstream.broker.config import BrokerConfig
+from millstream.broker.live_config import LiveConfig
+from millstream.gateways.config import GatewayConfig
+from millstream.groups.config import GroupConfig
+from millstream.settings import InvalidSetting, setting, settings_of
+
+ENV_PREFIX: Final = "MILLSTREAM_"
+_NOT_SETTINGS: Final = frozenset(
+    {"MILLSTREAM_CONFIG", "MILLSTREAM_BROKERS"}
+)  # read by the command line itself
+
+
+@final
+@dataclass(frozen=True, kw_only=True)
+class NodeConfig:
+    data_dir: str = setting("millstream-data", "Where everything is kept.", kafka="log.dir", changeable=False)
+    listeners: tuple[str, ...] = setting(
+        ("PLAINTEXT://127.0.0.1:9092",),
+        "Addresses to serve the Kafka protocol on; 0.0.0.0 or [::] means all of this machine's.",
+        kafka="listeners",
+        changeable=False,
+    )
+    advertised_listeners: tuple[str, ...] = setting(
+        (),
+        "Addresses told to clients, in the order of listeners; unless set, the one a client came to.",
+        kafka="advertised.listeners",
+        changeable=False,
+    )
+    log_level: str = setting(
+        "info",
+        "How much to log.",
+        kafka="log.level",
+        choices=("debug", "info", "warning", "error"),
+        changeable=False,
+    )
+    log_format: str = setting(
+        "text",
+        "Log lines for people or for machines.",
+        kafka="log.format",
+        choices=("text", "json"),
+        changeable=False,
+    )
+
+
+GROUPS: Final = (NodeConfig, BrokerConfig, GatewayConfig, GroupConfig)
+
+
+@final
+@dataclass(frozen=True)
+class Address:
+    host: str
+    port: int
+
+    def __str__(self) -> str:
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+
+@final
+@dataclass(frozen=True)
+class Listener:
+    """One address to listen on, and the one to tell clients, if it is another."""
+
+    bind: Address
+    advertised: Address | None = field(default=None)
+
+
+def load(file: Path | None, environment: Mapping[str, str], flags: Mapping[str, object]) -> LiveConfig:
+    """The node's settings from *file*, then *environment*, then *flags*; InvalidSetting says what is wrong, and where."""
+    values: dict[str, object] = {}
+    for place, given in (
+        (str(file), {} if file is None else read_file(file)),
+        ("the environment", from_environment(environment)),
+        ("the command line", flags),
+    ):
+        try:
+            LiveConfig(GROUPS, given)
+        except InvalidSetting as error:
+            raise InvalidSetting(f"{place}: {error}") from None
+        values |= given
+    live = LiveConfig(GROUPS, values)
+    listeners_of(live.get(NodeConfig))
+    return live
+
+
+def read_file(path: Path) -> dict[str, object]:
+    """The settings in a TOML file, tables flattened to dotted names."""
+    try:
+        with path.open("rb") as file:
+            return dict(_flattened(tomllib.load(file), ""))
+    except OSError as error:
+        raise InvalidSetting(f"cannot read {path}: {error.strerror}") from None
+    except tomllib.TOMLDecodeError as error:
+        raise InvalidSetting(f"{path} is not TOML: {error}") from None
+
+
+def from_environment(environment: Mapping[str, str]) -> dict[str, object]:
+    """The settings in variables named MILLSTREAM_…; `_` stands for any of `.` and `_`."""
+    known = {_variable(name): name for name in LiveConfig(GROUPS, {}).names()}
+    values: dict[str, object] = {}
+    for variable, value in environment.items():
+        if variable.startswith(ENV_PREFIX) and variable not in _NOT_SETTINGS:
+            name = known.get(variable, variable.removeprefix(ENV_PREFIX).lower().replace("_", "."))
+            values[name] = value
+    return values
+
+
+def listeners_of(config: NodeConfig) -> list[Listener]:
+    """Where to listen, with every address checked."""
+    bind = [_address(text, "listeners") for text in config.listeners]
+    if not bind:
+        raise InvalidSetting("listeners must name at least one address, such as PLAINTEXT://127.0.0.1:9092")
+    advertised: list[Address | None] = [
+        _address(text, "advertised.listeners") for text in config.advertised_listeners
+    ]
+    if advertised and len(advertised) != len(bind):
+        raise InvalidSetting(
+            f"advertised.listeners has {len(advertised)} addresses for {len(bind)} listeners; give one for each"
+        )
+    return [Listener(*pair) for pair in zip(bind, advertised or [None] * len(bind), strict=True)]
+
+
+def _address(text: str, name: str) -> Address:
+    scheme, separator, rest = text.rpartition("://")
+    if separator and scheme.upper() != "PLAINTEXT":
+        raise InvalidSetting(f"{name}: {scheme} is not served; PLAINTEXT is")
+    host, colon, port = rest.rpartition(":")
+    if not colon or not port.isdecimal() or int(port) > 65535:
+        raise InvalidSetting(f"{name}: {text!r} is no address; write it as PLAINTEXT://127.0.0.1:9092")
+    return Address(host.strip("[]") or "0.0.0.0", int(port))
+
+
+def _flattened(table: Mapping[str, object], prefix: str) -> list[tuple[str, object]]:
+    flat: list[tuple[str, object]] = []
+    for key, value in table.items():
+        if isinstance(value, Mapping):
+            flat += _flattened(value, f"{prefix}{key}.")
+        else:
+            flat.append((prefix + key, value))
+    return flat
+
+
+def _variable(name: str) -> str:
+    return ENV_PREFIX + name.upper().replace(".", "_")
+
+
+assert not settings_of(NodeConfig).keys() & settings_of(BrokerConfig).keys()

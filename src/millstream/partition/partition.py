@@ -1,0 +1,173 @@
+"""A log and its role: what may be appended, and what may be read.
+
+On one node the role is always that of leader, and the in-sync set is this
+node alone, so what is safe here is committed: the high watermark is how far
+the log is synced, or its end where a topic leaves syncing to the system.
+"""
+
+from typing import Final, final
+
+from millstream.errors import ErrorCode, Refused
+from millstream.records.batch import Batch
+from millstream.records.compression import Codec
+from millstream.records.verify import recompress, verify_records
+from millstream.storage.log import Log, Slice
+
+_DECOMPRESSED_MAX: Final = 64 << 20
+_INT64_MAX: Final = (1 << 63) - 1
+_CODECS: Final = {
+    "uncompressed": Codec.NONE,
+    "gzip": Codec.GZIP,
+    "snappy": Codec.SNAPPY,
+    "lz4": Codec.LZ4,
+    "zstd": Codec.ZSTD,
+}
+
+
+@final
+class Appended:
+    """Where a batch went. *end_offset* must be committed before anyone is told."""
+
+    __slots__ = ("append_time_ms", "base_offset", "end_offset")
+
+    def __init__(self, base_offset: int, end_offset: int, append_time_ms: int) -> None:
+        self.base_offset = base_offset
+        self.end_offset = end_offset
+        self.append_time_ms = append_time_ms
+
+
+@final
+class Partition:
+    """One partition, led by this node."""
+
+    __slots__ = ("high_watermark", "index", "leader_epoch", "log", "topic")
+
+    def __init__(self, topic: str, index: int, log: Log, leader_epoch: int = 0) -> None:
+        self.topic = topic
+        self.index = index
+        self.log = log
+        self.leader_epoch = leader_epoch
+        # All that recovery kept was checked and synced by it.
+        self.high_watermark = log.end_offset
+
+    def append(self, records: memoryview, now_ms: int) -> Appended:
+        """Check the one batch in *records*, stamp it and write it to the log.
+
+        A batch that an idempotent producer has sent before is not written again:
+        the answer is where it went the first time.
+        """
+        log = self.log
+        if log.offline:
+            raise Refused(ErrorCode.KAFKA_STORAGE_ERROR, f"{log.name} is offline")
+        batch = Batch(records)
+        config = log.config
+        if batch.size > config.max_message_bytes:
+            raise Refused(
+                ErrorCode.MESSAGE_TOO_LARGE, f"a batch of {batch.size} bytes; {log.name} takes {config.max_message_bytes}"
+            )
+        if batch.size > config.segment_bytes:
+            raise Refused(
+                ErrorCode.RECORD_LIST_TOO_LARGE, f"a batch of {batch.size} bytes; segments hold {config.segment_bytes}"
+            )
+        batch.check()
+        batch.check_from_client()
+        if batch.is_transactional:
+            raise Refused(ErrorCode.INVALID_RECORD, "a transactional batch outside any transaction")
+        if batch.producer_id >= 0:
+            earlier = log.producers.check(batch)
+            if earlier is not None:
+                last_offset = earlier.base_offset + batch.last_offset_delta
+                return Appended(earlier.base_offset, last_offset + 1, earlier.append_time_ms)
+        return self._write(self._prepared(batch, now_ms), now_ms)
+
+    def append_own(self, records: bytearray, now_ms: int) -> Appended:
+        """Write a batch that we built ourselves, and so need not check."""
+        return self._write(Batch(memoryview(records)), now_ms)
+
+    def read(self, offset: int, max_bytes: int) -> Slice | None:
+        """Committed batches from *offset*; None if there is none yet."""
+        log = self.log
+        if log.offline:
+            raise Refused(ErrorCode.KAFKA_STORAGE_ERROR, f"{log.name} is offline")
+        if offset >= self.high_watermark:
+            if offset > log.end_offset:
+                raise self._out_of_range(offset)
+            return None
+        if offset < log.start_offset:
+            raise self._out_of_range(offset)
+        return log.read(offset, max_bytes, self.high_watermark)
+
+    def check_epoch(self, epoch: int) -> None:
+        """Refuse a client whose view of who leads is not ours; -1 means it has none."""
+        if epoch < 0 or epoch == self.leader_epoch:
+            return
+        if epoch < self.leader_epoch:
+            raise Refused(ErrorCode.FENCED_LEADER_EPOCH, f"epoch {epoch} is over, now {self.leader_epoch}")
+        raise Refused(ErrorCode.UNKNOWN_LEADER_EPOCH, f"epoch {epoch} is not known here, now {self.leader_epoch}")
+
+    def commit(self) -> bool:
+        """Move the high watermark as far as the log is safe; whether it moved."""
+        log = self.log
+        safe = log.end_offset if log.config.flush_policy == "os" else log.synced_offset
+        if safe <= self.high_watermark:
+            return False
+        self.high_watermark = safe
+        return True
+
+    def delete_before(self, offset: int) -> int:
+        """Give up all records below *offset* (-1: all that is committed); return the new first offset."""
+        if offset == -1:
+            offset = self.high_watermark
+        if "delete" not in self.log.config.cleanup_policy:
+            raise Refused(ErrorCode.POLICY_VIOLATION, f"{self.topic} is compacted: its records are not deleted by offset")
+        if offset < 0 or offset > self.high_watermark:
+            raise self._out_of_range(offset)
+        if offset > self.log.start_offset:
+            self.log.delete_before(offset)
+        return self.log.start_offset
+
+    def _prepared(self, batch: Batch, now_ms: int) -> Batch:
+        """*batch* as this topic's configs want it."""
+        config = self.log.config
+        need_keys = "compact" in config.cleanup_policy
+        if config.message_timestamp_type == "LogAppendTime":
+            batch.stamp_append_time(now_ms)
+        else:
+            self._check_timestamps(batch, now_ms)
+        if need_keys:
+            verify_records(batch, max_bytes=self._decompressed_max(), need_keys=True)
+        codec = _CODECS.get(config.compression_type)
+        if codec is not None and codec != batch.codec:
+            return Batch(memoryview(recompress(batch, codec, self._decompressed_max())))
+        return batch
+
+    def _check_timestamps(self, batch: Batch, now_ms: int) -> None:
+        config = self.log.config
+        if batch.max_timestamp_ms - now_ms > config.message_timestamp_after_max_ms:
+            raise Refused(
+                ErrorCode.INVALID_TIMESTAMP,
+                f"a record of {batch.max_timestamp_ms} ms is more than {config.message_timestamp_after_max_ms} ms "
+                "ahead of the broker's clock",
+            )
+        limit = config.message_timestamp_before_max_ms
+        if limit != _INT64_MAX and now_ms - batch.base_timestamp_ms > limit:
+            raise Refused(
+                ErrorCode.INVALID_TIMESTAMP,
+                f"a record of {batch.base_timestamp_ms} ms is more than {limit} ms behind the broker's clock",
+            )
+
+    def _decompressed_max(self) -> int:
+        return min(self.log.config.max_message_bytes * 20, _DECOMPRESSED_MAX)
+
+    def _write(self, batch: Batch, now_ms: int) -> Appended:
+        log = self.log
+        base_offset = log.end_offset
+        batch.stamp(base_offset, self.leader_epoch)
+        log.append(batch, now_ms)
+        return Appended(base_offset, log.end_offset, now_ms if batch.log_append_time else -1)
+
+    def _out_of_range(self, offset: int) -> Refused:
+        return Refused(
+            ErrorCode.OFFSET_OUT_OF_RANGE,
+            f"offset {offset} of {self.log.name} is not within {self.log.start_offset} to {self.high_watermark}",
+        )

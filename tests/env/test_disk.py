@@ -1,0 +1,104 @@
+"""The real disk: appends, descriptors, the lock, and no second chance after a failed sync."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from millstream.env.disk import DirectoryInUse, DiskFailed, RealDisk
+
+
+def test_appends_all_parts_in_order(tmp_path: Path) -> None:
+    file = RealDisk(str(tmp_path)).open("a", create=True)
+    parts = [bytes([number % 256]) * (number % 7) for number in range(3000)]
+
+    file.append(*parts)
+    file.append(b"end")
+
+    assert file.read(0, file.size()) == b"".join(parts) + b"end"
+
+
+def test_reads_fewer_bytes_only_where_the_file_ends(tmp_path: Path) -> None:
+    file = RealDisk(str(tmp_path)).open("a", create=True)
+    file.append(b"0123456789")
+
+    assert file.read(2, 3) == b"234"
+    assert file.read(8, 100) == b"89"
+    assert file.read(10, 1) == b""
+
+
+def test_keeps_no_more_descriptors_than_allowed_but_never_drops_an_unsynced_file(tmp_path: Path) -> None:
+    disk = RealDisk(str(tmp_path), max_open=4)
+    dirty = disk.open("dirty", create=True)
+    dirty.append(b"x")
+    files = [disk.open(str(number), create=True) for number in range(20)]
+    for file in files:
+        file.append(b"y")
+        file.sync()
+    descriptors = [os.readlink(f"/proc/self/fd/{fd}") for fd in _own_descriptors()]
+    held = [path for path in descriptors if path.startswith(str(tmp_path))]
+
+    assert len(held) <= 5
+    assert str(tmp_path / "dirty") in held
+    assert [file.read(0, 9) for file in files] == [b"y"] * 20
+
+
+def test_after_a_failed_sync_nothing_is_believed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    disk = RealDisk(str(tmp_path))
+    file = disk.open("a", create=True)
+    file.append(b"x")
+    calls = []
+
+    def failing(fd: int) -> None:
+        calls.append(fd)
+        raise OSError(5, "Input/output error")
+
+    monkeypatch.setattr(os, "fdatasync", failing)
+    with pytest.raises(DiskFailed):
+        file.sync()
+    monkeypatch.undo()
+
+    with pytest.raises(DiskFailed):
+        file.sync()
+    with pytest.raises(DiskFailed):
+        file.append(b"y")
+    with pytest.raises(DiskFailed):
+        disk.open("b", create=True).sync()
+    assert len(calls) == 1
+
+
+def test_a_second_process_does_not_get_the_lock(tmp_path: Path) -> None:
+    lock = RealDisk(str(tmp_path)).lock(".lock")
+    program = (
+        "import sys; from millstream.env.disk import RealDisk, DirectoryInUse\n"
+        "try: RealDisk(sys.argv[1]).lock('.lock')\n"
+        "except DirectoryInUse as error: print(error); sys.exit(7)"
+    )
+
+    second = subprocess.run([sys.executable, "-c", program, str(tmp_path)], capture_output=True, text=True)
+    assert second.returncode == 7
+    assert "in use" in second.stdout
+    with pytest.raises(DirectoryInUse):
+        RealDisk(str(tmp_path)).lock(".lock")
+    lock.release()
+
+    assert subprocess.run([sys.executable, "-c", program, str(tmp_path)]).returncode == 0
+
+
+def test_a_path_never_leads_out_of_the_directory(tmp_path: Path) -> None:
+    disk = RealDisk(str(tmp_path / "data"))
+    with pytest.raises(AssertionError):
+        disk.open("../escaped", create=True)
+    os.symlink("/etc/hostname", tmp_path / "data/link")
+    with pytest.raises(OSError):
+        disk.open("link", create=True)
+
+
+def _own_descriptors() -> list[int]:
+    found = []
+    for name in os.listdir("/proc/self/fd"):
+        if os.path.lexists(f"/proc/self/fd/{name}"):
+            found.append(int(name))
+    return found
