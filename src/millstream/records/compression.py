@@ -1,8 +1,8 @@
 """The five codecs of record batches, and a decompressor that cannot be made to eat the memory.
 
 What a stream says of its own size is never believed. gzip, LZ4 and zstd are
-fed a little at a time, so little that even input made for it could not unpack
-to much more than is still allowed. Snappy has no stream; its claim is
+fed a little at a time, so little that even input made for it could not become
+more than a few megabytes before we look. Snappy has no stream; its claim is
 compared with the limit, and with what its input could possibly hold.
 
 The libraries are imported when first needed: a broker mostly passes batches
@@ -33,11 +33,10 @@ class Codec(IntEnum):
 
 MAX_UNPACKED: Final = 64 << 20  # what a batch may unpack to, however much its topic allows
 
-# The most bytes one byte of input can become. Deflate: 258 for two bits. LZ4: a match grows
-# by 255 a byte. zstd: a run-length block makes 128 KiB of four bytes.
-_MAX_RATIO: Final = {Codec.GZIP: 1032, Codec.LZ4: 256, Codec.ZSTD: 32768}
-_MIN_FEED: Final = 32
-_MAX_FEED: Final = 1 << 16
+# How much to feed at once. A byte of deflated data can become 1032, of LZ4 255, of zstd 32768
+# (a run-length block makes 128 KiB of four bytes), so no feed makes more than 1, 1 and 4 MiB.
+_FEED: Final = {Codec.GZIP: 1 << 10, Codec.LZ4: 4 << 10, Codec.ZSTD: 128}
+_LZ4_PART: Final = 256 << 10
 _MAX_ZSTD_WINDOW: Final = 8 << 20
 _MAX_FRAMES: Final = 1024  # clients write one; each costs the same to open however little is in it
 
@@ -94,6 +93,7 @@ def bounded_decompress(codec: Codec, data: Buffer, limit: int) -> bytes:
 
 def _unpack(codec: Codec, data: memoryview, limit: int) -> bytes:
     new_stream, library_error = _library(codec)
+    feed = _FEED[codec]
     out = io.BytesIO()
     position = 0
     frames = 0
@@ -103,19 +103,28 @@ def _unpack(codec: Codec, data: memoryview, limit: int) -> bytes:
             raise _corrupt(codec, f"more than {_MAX_FRAMES} streams in one batch")
         stream = new_stream()
         while not stream.eof:
-            feed = (limit - out.tell()) // _MAX_RATIO[codec]
-            piece = data[position : position + min(max(feed, _MIN_FEED), _MAX_FEED)]
+            piece = data[position : position + feed]
             if not piece:
                 raise _corrupt(codec, "cut short")
             position += len(piece)
             try:
-                out.write(stream.decompress(piece))
+                _feed(codec, stream, piece, out)
             except library_error as error:
                 raise _corrupt(codec, str(error)) from None
             if out.tell() > limit:
                 raise _too_large(codec, limit)
         position -= len(stream.unused_data or b"")
     return out.getvalue()
+
+
+def _feed(codec: Codec, stream: Any, piece: memoryview, out: io.BytesIO) -> None:
+    if codec is not Codec.LZ4:
+        out.write(stream.decompress(piece))
+        return
+    # A block comes out whole, up to 4 MiB, through buffers as large again unless taken in parts.
+    out.write(stream.decompress(piece, _LZ4_PART))
+    while not (stream.needs_input or stream.eof):
+        out.write(stream.decompress(b"", _LZ4_PART))
 
 
 def _library(codec: Codec) -> tuple[Callable[[], Any], type[Exception]]:
