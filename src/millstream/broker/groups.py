@@ -9,6 +9,7 @@ import asyncio
 import logging
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from random import Random
 from typing import Any, Final, Protocol, final
@@ -119,7 +120,6 @@ class Groups:
         random: Random,
         config: Callable[[], GroupConfig],
     ) -> None:
-        self.rebalances = 0
         self._log = group_log
         self._topics = topics
         self._clock = clock
@@ -131,6 +131,7 @@ class Groups:
         self._callers: dict[int, asyncio.Future[Any]] = {}
         self._last_caller = 0
         self._tasks: list[asyncio.Task[None]] = []
+        self._is_stopped = False
 
     def __len__(self) -> int:
         return len(self._groups)
@@ -142,6 +143,7 @@ class Groups:
 
     def stop(self) -> None:
         """Coordinate nothing any more; whoever waits is sent to look for another coordinator."""
+        self._is_stopped = True
         for task in self._tasks:
             task.cancel()
         for partition in range(self._partitions):
@@ -165,9 +167,11 @@ class Groups:
     def heartbeat(
         self, name: str, member_id: str, instance_id: str | None, generation: int
     ) -> "asyncio.Future[Heard]":
-        if name and not self._is_loaded(name):
+        if name and not self._is_stopped and not self._is_loaded(name):
             # It will be known soon, and a refusal would make the member rejoin for nothing.
-            return self._answer(Heard())
+            future: asyncio.Future[Heard] = asyncio.get_running_loop().create_future()
+            future.set_result(Heard())
+            return future
         return self._ask(
             name,
             lambda group, caller, now: group.members.heartbeat(
@@ -185,13 +189,7 @@ class Groups:
         """Keep those offsets whose partitions exist; `Done` tells which could not be kept."""
         missing = self._missing((new.topic, new.partition) for new in commit.offsets)
         kept = tuple(new for new in commit.offsets if (new.topic, new.partition) not in missing)
-        commit = Commit(
-            member_id=commit.member_id,
-            instance_id=commit.instance_id,
-            generation=commit.generation,
-            retention_ms=commit.retention_ms,
-            offsets=kept,
-        )
+        commit = replace(commit, offsets=kept)
         return self._ask(
             name,
             lambda group, caller, now: _with_errors(group.committed(commit, caller, now), missing),
@@ -231,13 +229,258 @@ class Groups:
             return Group(name, self._config).describe()
         return held.group.describe()
 
-    def list(self) -> list[Description]:
+    def listed(self) -> list[Description]:
         """Every group, by name."""
         if len(self._loaded) < self._partitions:
             raise Refused(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, "groups are being loaded")
-        described = [held.group.describe() for _, held in sorted(self._groups.items())]
-        return [each for each in described if each.state.value != "Dead"]
+        known = sorted(self._groups.items())
+        return [held.group.describe() for _, held in known if not held.group.is_nothing]
 
     def delete(self, name: str) -> "asyncio.Future[Done]":
         """Forget the group and its offsets; Refused if it has members."""
         return self._ask(name, lambda group, caller, now: group.deleted(caller), nameless=True)
+
+    # Asking a group
+
+    def _ask(
+        self,
+        name: str,
+        step: Callable[[Group, int, Now], Outcome],
+        *,
+        nameless: bool = False,
+        new: bool = False,
+        only_prolongs: bool = False,
+    ) -> asyncio.Future[Any]:
+        """Let the group take *step*; the future is its answer to this caller.
+
+        A group without a name may be asked only if *nameless*, and one more
+        group may come of it only if *new*. A step that *only_prolongs*
+        sessions leaves the timer alone: it fires, finds nothing and is set again.
+        """
+        future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        try:
+            held = self._find(name, nameless, new)
+        except Refused as refusal:
+            future.set_exception(refusal)
+            return future
+        self._last_caller += 1
+        caller = self._last_caller
+        self._callers[caller] = future
+        self._carry_out(held, step(held.group, caller, self._now()), only_prolongs)
+        if not future.done():
+            future.add_done_callback(partial(self._answered, held, caller))
+        return future
+
+    def _find(self, name: str, nameless: bool, new: bool) -> _Held:
+        held = self._groups.get(name)
+        if held is not None:
+            return held
+        check_group_id(name, may_be_empty=nameless)
+        self._check_loaded(name)
+        if new and len(self._groups) >= self._config().max_count:
+            raise Refused(ErrorCode.POLICY_VIOLATION, f"group.max.count is {self._config().max_count}")
+        return _Held(Group(name, self._config), self.partition_of(name))
+
+    def _is_loaded(self, name: str) -> bool:
+        return name in self._groups or self.partition_of(name) in self._loaded
+
+    def _check_loaded(self, name: str) -> None:
+        if self._is_stopped:
+            raise Refused(ErrorCode.NOT_COORDINATOR, "this node is shutting down")
+        if not self._is_loaded(name):
+            raise Refused(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, "the group is being loaded")
+
+    def _missing(self, partitions: Iterable[tuple[str, int]]) -> dict[tuple[str, int], ErrorCode]:
+        missing = {}
+        for topic, index in partitions:
+            try:
+                self._topics.hosted(topic, index)
+            except Refused as refusal:
+                missing[topic, index] = refusal.code
+        return missing
+
+    def _answered(self, held: _Held, caller: int, future: asyncio.Future[Any]) -> None:
+        """The future of one who had to wait is done, by us or by its owner, who has lost interest."""
+        self._callers.pop(caller, None)
+        if future.cancelled() and self._is_current(held):
+            self._carry_out(held, held.group.members.hung_up(caller, self._now()))
+
+    # Carrying out what a group decides
+
+    def _carry_out(self, held: _Held, outcome: Outcome, only_prolongs: bool = False) -> None:
+        if outcome.changes and not self._write(held, outcome):
+            return
+        if held.committed is None or held.is_settled:
+            self._give(outcome.replies)
+        elif outcome.replies or outcome.changes:
+            held.committed.add_done_callback(partial(self._settled, held, outcome.replies))
+        if not only_prolongs:
+            self._arm(held)
+        self._keep(held)
+
+    def _write(self, held: _Held, outcome: Outcome) -> bool:
+        group = held.group
+        try:
+            held.committed = self._log.append(
+                held.partition, [encode(group.name, change) for change in outcome.changes]
+            )
+        except Refused as refusal:
+            log.warning("group not written group=%r reason=%s", group.name, refusal)
+            self._undo(held, outcome, refusal)
+            return False
+        for change in outcome.changes:
+            group.apply(change)
+            if isinstance(change, GroupSaved):
+                saved = change.group
+                log.info(
+                    "group=%r generation=%d members=%d", group.name, saved.generation, len(saved.members)
+                )
+        return True
+
+    def _undo(self, held: _Held, outcome: Outcome, refusal: Refused) -> None:
+        """Nothing was written, so nothing has happened: go back to what is written."""
+        touches_members = any(isinstance(change, GroupSaved | GroupRemoved) for change in outcome.changes)
+        code = _as_clients_know_it(refusal.code, of_members=touches_members)
+        self._refuse(outcome.replies, code, refusal.detail)
+        if touches_members:
+            self._give(held.group.restored(self._now(), code, refusal.detail).replies)
+        self._arm(held)
+        self._keep(held)
+
+    def _settled(
+        self, held: _Held, replies: list[tuple[int, Reply]], committed: asyncio.Future[None]
+    ) -> None:
+        error = asyncio.CancelledError() if committed.cancelled() else committed.exception()
+        if error is None:
+            self._give(replies)
+            if self._is_current(held):
+                self._keep(held)
+            return
+        code = (
+            _as_clients_know_it(error.code, of_members=True)
+            if isinstance(error, Refused)
+            else ErrorCode.NOT_COORDINATOR
+        )
+        why = "whether this was written is not known"
+        self._refuse(replies, code, why)
+        if self._is_current(held):
+            log.error("groups read again after a failed write partition=%d error=%s", held.partition, error)
+            self._unload(held.partition, why)
+            for _ in self._load(held.partition):
+                pass
+
+    def _give(self, replies: Iterable[tuple[int, Reply]]) -> None:
+        for caller, reply in replies:
+            future = self._callers.pop(caller, None)
+            if future is None or future.done():
+                continue
+            if isinstance(reply, Refused):
+                future.set_exception(reply.with_traceback(None))
+            else:
+                future.set_result(reply)
+
+    def _refuse(self, replies: Iterable[tuple[int, Reply]], code: ErrorCode, why: str) -> None:
+        self._give((caller, Refused(code, why)) for caller, _ in replies)
+
+    def _is_current(self, held: _Held) -> bool:
+        return self._groups.get(held.group.name) is held
+
+    def _keep(self, held: _Held) -> None:
+        """Remember the group, unless there is nothing to remember."""
+        if not held.group.is_nothing or not held.is_settled:
+            self._groups[held.group.name] = held
+        elif self._is_current(held):
+            del self._groups[held.group.name]
+
+    # Time
+
+    def _now(self) -> Now:
+        # Rounded, so that a timer never fires a fraction before the millisecond it was set for.
+        return Now(round(asyncio.get_running_loop().time() * 1000), self._clock.now_ms())
+
+    def _arm(self, held: _Held) -> None:
+        deadline_ms = held.group.members.next_deadline_ms()
+        if held.timer is not None:
+            if deadline_ms is not None and held.timer_ms <= deadline_ms:
+                return
+            held.timer.cancel()
+            held.timer = None
+        if deadline_ms is not None:
+            held.timer_ms = deadline_ms
+            held.timer = asyncio.get_running_loop().call_at(deadline_ms / 1000, self._tick, held)
+
+    def _tick(self, held: _Held) -> None:
+        held.timer = None
+        if self._is_current(held):
+            self._carry_out(held, held.group.members.tick(self._now()))
+
+    async def _keep_up(self) -> None:
+        """Now and then, look for offsets that nobody needs any more."""
+        while True:
+            await asyncio.sleep(self._config().offsets_retention_check_interval_ms / 1000)
+            for count, held in enumerate(list(self._groups.values()), 1):
+                if self._is_current(held):
+                    self._carry_out(held, held.group.retention_checked(self._now()))
+                if count % _GROUPS_A_SLICE == 0:
+                    await asyncio.sleep(0)
+
+    # Loading
+
+    async def _load_all(self) -> None:
+        for partition in range(self._partitions):
+            for _ in self._load(partition):
+                await asyncio.sleep(0)
+
+    def _load(self, partition: int) -> Iterator[None]:
+        """Read the groups of *partition* from its log, pausing now and then."""
+        groups: dict[str, Group] = {}
+        for count, (key, value) in enumerate(self._log.replay(partition), 1):
+            try:
+                found = decode(key, value)
+            except Refused as refusal:
+                log.error("record skipped topic=%s partition=%d reason=%s", OFFSETS_TOPIC, partition, refusal)
+                continue
+            if found is not None:
+                name, change = found
+                group = groups.get(name)
+                if group is None:
+                    group = groups[name] = Group(name, self._config)
+                group.apply(change)
+            if count % _RECORDS_A_SLICE == 0:
+                yield
+        now = self._now()
+        for group in groups.values():
+            held = _Held(group, partition)
+            group.restored(now)
+            self._arm(held)
+            self._keep(held)
+        self._loaded.add(partition)
+
+    def _unload(self, partition: int, why: str) -> None:
+        """Forget the groups of *partition*; whoever waits is sent to look for another coordinator."""
+        self._loaded.discard(partition)
+        for held in [each for each in self._groups.values() if each.partition == partition]:
+            del self._groups[held.group.name]
+            if held.timer is not None:
+                held.timer.cancel()
+                held.timer = None
+            self._give(held.group.members.abandoned(ErrorCode.NOT_COORDINATOR, why).replies)
+
+
+def _with_errors(outcome: Outcome, errors: dict[tuple[str, int], ErrorCode]) -> Outcome:
+    """*outcome* with *errors* added to what it says is done."""
+    for _, reply in outcome.replies:
+        if isinstance(reply, Done):
+            reply.errors.update(errors)
+    return outcome
+
+
+def _as_clients_know_it(code: ErrorCode, *, of_members: bool) -> ErrorCode:
+    """Why a write failed, as something that a client of a group can act on."""
+    if code in _UNAVAILABLE:
+        return ErrorCode.COORDINATOR_NOT_AVAILABLE
+    if code in _ELSEWHERE:
+        return ErrorCode.NOT_COORDINATOR
+    if code in _TOO_LARGE:
+        return ErrorCode.UNKNOWN_SERVER_ERROR if of_members else ErrorCode.INVALID_COMMIT_OFFSET_SIZE
+    return code

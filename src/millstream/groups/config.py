@@ -1,0 +1,87 @@
+"""How consumer groups are kept."""
+
+from dataclasses import dataclass
+from typing import final
+
+from millstream.settings import setting
+
+
+@final
+@dataclass(frozen=True, kw_only=True)
+class GroupConfig:
+    """Limits and times of every group this broker coordinates."""
+
+    min_session_timeout_ms: int = setting(
+        6_000,
+        "The shortest session timeout a member may ask for.",
+        kafka="group.min.session.timeout.ms",
+        min=1,
+    )
+    max_session_timeout_ms: int = setting(
+        1_800_000,
+        "The longest session timeout a member may ask for.",
+        kafka="group.max.session.timeout.ms",
+        min=1,
+    )
+    initial_rebalance_delay_ms: int = setting(
+        3_000,
+        "How long an empty group waits for more members before its first rebalance.",
+        kafka="group.initial.rebalance.delay.ms",
+        min=0,
+    )
+    max_size: int = setting(
+        2**31 - 1, "The most members a group may have.", kafka="group.max.size", min=1, max=2**31 - 1
+    )
+    max_pending_members: int = setting(
+        1_000,
+        "The most member ids of a group given out and not yet used; the oldest is forgotten first.",
+        kafka="group.max.pending.members",
+        min=1,
+    )
+    max_count: int = setting(
+        100_000, "The most groups one broker coordinates.", kafka="group.max.count", min=1
+    )
+    member_max_bytes: int = setting(
+        1 << 20,
+        "The most bytes of protocol metadata, and of assignment, that one member may have.",
+        kafka="group.member.max.bytes",
+        min=1_024,
+    )
+    offset_metadata_max_bytes: int = setting(
+        4_096,
+        "The longest note a client may leave beside a committed offset.",
+        kafka="offset.metadata.max.bytes",
+        min=0,
+        max=2**15 - 1,
+    )
+    offsets_retention_minutes: int = setting(
+        10_080,
+        "How long offsets are kept after their group has lost its last member; if it never had one, after "
+        "the commit.",
+        kafka="offsets.retention.minutes",
+        min=1,
+    )
+    offsets_retention_check_interval_ms: int = setting(
+        600_000, "How often to look for expired offsets.", kafka="offsets.retention.check.interval.ms", min=1
+    )
+    offsets_topic_num_partitions: int = setting(
+        50,
+        "Partitions of __consumer_offsets; must not change once groups exist.",
+        kafka="offsets.topic.num.partitions",
+        min=1,
+        changeable=False,
+    )
+    offsets_topic_replication_factor: int = setting(
+        3,
+        "Replicas of __consumer_offsets, or as many as there are brokers.",
+        kafka="offsets.topic.replication.factor",
+        min=1,
+        changeable=False,
+    )
+    offsets_topic_segment_bytes: int = setting(
+        100 << 20,
+        "Segment size of __consumer_offsets; small, so that compaction and loading are quick.",
+        kafka="offsets.topic.segment.bytes",
+        min=1,
+        changeable=False,
+    )

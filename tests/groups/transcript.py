@@ -1,0 +1,249 @@
+"""Conversations with a group, kept as text.
+
+A transcript is a list of steps separated by blank lines: what happened, a
+line of four dashes, and what followed. `REWRITE=1` records it anew.
+
+    join as=- client=a protocols=range:A session=10000 at=0
+    ----
+    #1 MemberIdGiven(member_id='a-1')
+    Empty 0
+
+Every request is answered under its own number, now or in a later step. Ids
+are made of the client's name and the number. The last line is the state the
+group is in, its generation, and its members, the leader first marked by *.
+"""
+
+import os
+import shlex
+from collections.abc import Callable
+from pathlib import Path
+
+from millstream.errors import Refused
+from millstream.groups.changes import Change, GroupSaved, decode, encode
+from millstream.groups.config import GroupConfig
+from millstream.groups.group import Group
+from millstream.groups.offsets import Commit, NewOffset
+from millstream.groups.outcomes import Fetched, Join, Leaver, Left, Now, Outcome, Reply, Sync
+from millstream.settings import parse_settings
+
+WALL_MS = 1_700_000_000_000
+
+
+class Conversation:
+    """One group, talked to in words."""
+
+    def __init__(self) -> None:
+        self._config = GroupConfig()
+        self._group = Group("g", lambda: self._config)
+        self._written: list[tuple[bytes, bytes | None]] = []
+        self._caller = 0
+        self._now = Now(0, WALL_MS)
+
+    def say(self, line: str) -> str:
+        verb, *rest = shlex.split(line)
+        words = [word for word in rest if "=" not in word]
+        args = dict(word.split("=", 1) for word in rest if "=" in word)
+        if "at" in args:
+            ms = int(args.pop("at"))
+            assert ms >= self._now.ms, f"time runs backwards: {line}"
+            self._now = Now(ms, WALL_MS + ms)
+        act: Callable[..., Outcome | str] = getattr(self, f"_{verb}")
+        outcome = act(*words, **args)
+        if isinstance(outcome, str):
+            return outcome
+        lines = [self._write(change) for change in outcome.changes]
+        lines += [f"#{caller} {_shown(reply)}" for caller, reply in outcome.replies]
+        return "\n".join([*lines, self._state()])
+
+    def _set(self, **settings: str) -> str:
+        self._config = parse_settings(GroupConfig, {k.replace("_", "."): v for k, v in settings.items()})
+        return "ok"
+
+    def _join(
+        self,
+        member: str = "",
+        client: str = "c",
+        instance: str | None = None,
+        type: str = "consumer",
+        protocols: str = "range:",
+        session: str = "10000",
+        rebalance: str = "60000",
+        version: str = "9",
+    ) -> Outcome:
+        offered = [each.partition(":") for each in protocols.split(",") if each]
+        join = Join(
+            member_id=member,
+            instance_id=instance,
+            client_id=client,
+            client_host="/127.0.0.1",
+            protocol_type=type,
+            protocols=tuple((name, _metadata(said)) for name, _, said in offered),
+            session_timeout_ms=int(session),
+            rebalance_timeout_ms=int(rebalance),
+            knows_two_steps=int(version) >= 4,
+            knows_skipping=int(version) >= 9,
+        )
+        caller = self._next()
+        return self._group.members.joined(join, caller, str(caller), self._now)
+
+    def _sync(
+        self,
+        member: str,
+        generation: str,
+        instance: str | None = None,
+        type: str | None = None,
+        protocol: str | None = None,
+        give: str = "",
+    ) -> Outcome:
+        given = [each.partition(":") for each in give.split(",") if each]
+        sync = Sync(
+            member_id=member,
+            instance_id=instance,
+            generation=int(generation),
+            protocol_type=type,
+            protocol=protocol,
+            assignments=tuple((to, what.encode()) for to, _, what in given),
+        )
+        return self._group.members.synced(sync, self._next(), self._now)
+
+    def _heartbeat(self, member: str, generation: str, instance: str | None = None) -> Outcome:
+        return self._group.members.heartbeat(member, instance, int(generation), self._next(), self._now)
+
+    def _leave(self, *members: str) -> Outcome:
+        leavers = [each.partition("/") for each in members]
+        asked = tuple(Leaver(member, instance if slash else None) for member, slash, instance in leavers)
+        return self._group.members.left(asked, self._next(), self._now)
+
+    def _hangup(self, caller: str) -> Outcome:
+        return self._group.members.hung_up(int(caller), self._now)
+
+    def _commit(
+        self,
+        *offsets: str,
+        member: str = "",
+        generation: str = "-1",
+        instance: str | None = None,
+        retention: str = "-1",
+        note: str | None = None,
+        epoch: str = "-1",
+    ) -> Outcome:
+        parts = [each.split(":") for each in offsets]
+        commit = Commit(
+            member_id=member,
+            instance_id=instance,
+            generation=int(generation),
+            retention_ms=int(retention),
+            offsets=tuple(NewOffset(t, int(p), int(o), int(epoch), note) for t, p, o in parts),
+        )
+        return self._group.committed(commit, self._next(), self._now)
+
+    def _fetch(self, *partitions: str) -> Outcome:
+        return self._group.asked(_partitions(partitions) if partitions else None, self._next())
+
+    def _delete(self) -> Outcome:
+        return self._group.deleted(self._next())
+
+    def _forget(self, *partitions: str) -> Outcome:
+        return self._group.offsets_deleted(_partitions(partitions), self._next())
+
+    def _lose(self, topic: str) -> Outcome:
+        return self._group.topic_deleted(topic)
+
+    def _tick(self) -> Outcome:
+        return self._group.members.tick(self._now)
+
+    def _check(self) -> Outcome:
+        return self._group.retention_checked(self._now)
+
+    def _deadline(self) -> str:
+        return str(self._group.members.next_deadline_ms())
+
+    def _describe(self) -> str:
+        described = self._group.describe()
+        head = f"{described.state.value} type={described.protocol_type!r} protocol={described.protocol!r}"
+        return "\n".join([head, *(f"  {each}" for each in described.members)])
+
+    def _restart(self) -> str:
+        """Everything but what was written is lost."""
+        self._group = Group("g", lambda: self._config)
+        for key, value in self._written:
+            found = decode(key, value)
+            assert found is not None
+            self._group.apply(found[1])
+        self._group.restored(self._now)
+        return self._state()
+
+    def _next(self) -> int:
+        self._caller += 1
+        return self._caller
+
+    def _write(self, change: Change) -> str:
+        self._written.append(encode("g", change))
+        self._group.apply(change)
+        if not isinstance(change, GroupSaved):
+            return f"write {change}"
+        saved = change.group
+        members = " ".join(f"{each.id}={each.assignment.decode()}" for each in saved.members)
+        return (
+            f"write generation {saved.generation} {saved.protocol_type}/{saved.protocol} {members}".rstrip()
+        )
+
+    def _state(self) -> str:
+        members = self._group.members
+        names = [f"*{each.id}" if each.id == members.leader else each.id for each in members.members]
+        state = "Dead" if self._group.is_nothing else members.state.value
+        return " ".join([state, str(members.generation), *names])
+
+
+def run(path: Path) -> None:
+    """Replay the transcript at *path* and compare, or with REWRITE=1 record what happens."""
+    conversation = Conversation()
+    steps = [step for step in path.read_text().split("\n\n") if step.strip()]
+    replayed = []
+    for step in steps:
+        said, _, _ = step.partition("\n----")
+        comments = [line for line in said.splitlines() if line.startswith("#")]
+        commands = [line for line in said.splitlines() if line and not line.startswith("#")]
+        if not commands:
+            replayed.append("\n".join(comments))
+            continue
+        heard = "\n".join(conversation.say(line) for line in commands)
+        replayed.append("\n".join([*comments, *commands, "----", heard]))
+    text = "\n\n".join(replayed) + "\n"
+    if os.environ.get("REWRITE"):
+        path.write_text(text)
+    assert text == path.read_text()
+
+
+def subscription(*topics: str) -> bytes:
+    """A consumer's metadata, version 1."""
+    out = bytearray((1).to_bytes(2, "big") + len(topics).to_bytes(4, "big"))
+    for topic in topics:
+        out += len(topic).to_bytes(2, "big") + topic.encode()
+    return bytes(out + b"\xff\xff\xff\xff" + b"\0\0\0\0")
+
+
+def _metadata(said: str) -> bytes:
+    """`reads+a+b` is a subscription to a and b; anything else stands for itself."""
+    word, *topics = said.split("+")
+    return subscription(*topics) if word == "reads" else said.encode()
+
+
+def _partitions(words: tuple[str, ...]) -> list[tuple[str, int]]:
+    return [(topic, int(index)) for topic, _, index in (word.partition(":") for word in words)]
+
+
+def _shown(reply: Reply) -> str:
+    match reply:
+        case Refused():
+            return str(reply)
+        case Left(members):
+            return "Left " + " ".join(
+                f"{each.member_id or each.instance_id}:{error.name}" for each, error in members
+            )
+        case Fetched(offsets):
+            return "Fetched " + " ".join(
+                f"{topic}:{index}={o and (o.offset, o.leader_epoch, o.metadata)}"
+                for (topic, index), o in offsets.items()
+            )
+    return str(reply)
