@@ -7,7 +7,7 @@ from typing import final
 
 @final
 class Budget:
-    """Bytes to lend. A large request borrows its whole size before it is read, so whoever has borrowed can finish."""
+    """Bytes to lend. A large request borrows all it needs before it is read: who has borrowed can finish."""
 
     def __init__(self, total: int) -> None:
         self.free = total

@@ -10,7 +10,8 @@ from typing import Final, final
 from millstream.errors import ErrorCode, Refused
 from millstream.records.batch import Batch
 from millstream.records.compression import Codec
-from millstream.records.verify import recompress, verify_records
+from millstream.records.read import read
+from millstream.records.verify import InvalidRecords, recompress, verify_records
 from millstream.storage.log import Log, Slice
 
 _DECOMPRESSED_MAX: Final = 64 << 20
@@ -63,11 +64,13 @@ class Partition:
         config = log.config
         if batch.size > config.max_message_bytes:
             raise Refused(
-                ErrorCode.MESSAGE_TOO_LARGE, f"a batch of {batch.size} bytes; {log.name} takes {config.max_message_bytes}"
+                ErrorCode.MESSAGE_TOO_LARGE,
+                f"a batch of {batch.size} bytes; {log.name} takes {config.max_message_bytes}",
             )
         if batch.size > config.segment_bytes:
             raise Refused(
-                ErrorCode.RECORD_LIST_TOO_LARGE, f"a batch of {batch.size} bytes; segments hold {config.segment_bytes}"
+                ErrorCode.RECORD_LIST_TOO_LARGE,
+                f"a batch of {batch.size} bytes; segments hold {config.segment_bytes}",
             )
         batch.check()
         batch.check_from_client()
@@ -103,7 +106,7 @@ class Partition:
             return
         if epoch < self.leader_epoch:
             raise Refused(ErrorCode.FENCED_LEADER_EPOCH, f"epoch {epoch} is over, now {self.leader_epoch}")
-        raise Refused(ErrorCode.UNKNOWN_LEADER_EPOCH, f"epoch {epoch} is not known here, now {self.leader_epoch}")
+        raise Refused(ErrorCode.UNKNOWN_LEADER_EPOCH, f"epoch {epoch} is not known, now {self.leader_epoch}")
 
     def commit(self) -> bool:
         """Move the high watermark as far as the log is safe; whether it moved."""
@@ -119,7 +122,7 @@ class Partition:
         if offset == -1:
             offset = self.high_watermark
         if "delete" not in self.log.config.cleanup_policy:
-            raise Refused(ErrorCode.POLICY_VIOLATION, f"{self.topic} is compacted: its records are not deleted by offset")
+            raise Refused(ErrorCode.POLICY_VIOLATION, f"{self.topic} is compacted, not deleted from")
         if offset < 0 or offset > self.high_watermark:
             raise self._out_of_range(offset)
         if offset > self.log.start_offset:
@@ -143,17 +146,20 @@ class Partition:
 
     def _check_timestamps(self, batch: Batch, now_ms: int) -> None:
         config = self.log.config
-        if batch.max_timestamp_ms - now_ms > config.message_timestamp_after_max_ms:
-            raise Refused(
-                ErrorCode.INVALID_TIMESTAMP,
-                f"a record of {batch.max_timestamp_ms} ms is more than {config.message_timestamp_after_max_ms} ms "
-                "ahead of the broker's clock",
-            )
-        limit = config.message_timestamp_before_max_ms
-        if limit != _INT64_MAX and now_ms - batch.base_timestamp_ms > limit:
-            raise Refused(
-                ErrorCode.INVALID_TIMESTAMP,
-                f"a record of {batch.base_timestamp_ms} ms is more than {limit} ms behind the broker's clock",
+        latest = now_ms + config.message_timestamp_after_max_ms
+        unbounded = config.message_timestamp_before_max_ms == _INT64_MAX
+        if batch.max_timestamp_ms <= latest and unbounded:
+            return
+        # The header tells the latest time only: whatever else is limited, each record must be asked.
+        earliest = 0 if unbounded else now_ms - config.message_timestamp_before_max_ms
+        errors = tuple(
+            (index, f"its time, {record.timestamp_ms}, is not within {earliest} to {latest}")
+            for index, record in enumerate(read(batch, max_bytes=self._decompressed_max()))
+            if record.timestamp_ms > latest or (record.timestamp_ms < earliest and not unbounded)
+        )
+        if errors:
+            raise InvalidRecords(
+                ErrorCode.INVALID_TIMESTAMP, "a record's time is too far from the broker's", errors
             )
 
     def _decompressed_max(self) -> int:
@@ -169,5 +175,5 @@ class Partition:
     def _out_of_range(self, offset: int) -> Refused:
         return Refused(
             ErrorCode.OFFSET_OUT_OF_RANGE,
-            f"offset {offset} of {self.log.name} is not within {self.log.start_offset} to {self.high_watermark}",
+            f"{offset} is not within {self.log.start_offset} to {self.high_watermark} of {self.log.name}",
         )

@@ -8,7 +8,7 @@ what its length claims.
 
 import asyncio
 import struct
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Sequence
 from typing import Final, final
 
 from millstream.broker.session import Session
@@ -205,7 +205,7 @@ class KafkaConnection(Connection):
         except Refused as refusal:
             self.refuse(refusal.detail)
             return
-        pieces: list[Piece] = [] if message is None else self._dispatch.write(request, message)
+        pieces: Sequence[Piece] = () if message is None else self._dispatch.write(request, message)
         reply.pieces = pieces
         self.flush()
         self.relax()

@@ -5,10 +5,10 @@ with the few it needs.
 """
 
 import struct
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from importlib import import_module
 from random import Random
-from typing import Final, final
+from typing import Final, cast, final
 
 from millstream.broker.broker import Broker
 from millstream.broker.session import Session
@@ -17,10 +17,9 @@ from millstream.gateways.connection import Piece
 from millstream.gateways.kafka.fetch_sessions import FetchSessions
 from millstream.gateways.kafka.served import served
 from millstream.wire.apis import API_VERSIONS, APIS, Api, RequestHeader, write_response_header
-from millstream.wire.fast import fetch_response_pieces
 from millstream.wire.message import Message
 from millstream.wire.messages.fetch import FetchRequest, FetchResponse
-from millstream.wire.primitives import Reader
+from millstream.wire.primitives import Reader, size_of
 
 _SIZE: Final = struct.Struct(">i")
 _HANDLERS: Final = "millstream.gateways.kafka.handlers."
@@ -86,20 +85,17 @@ class Dispatch:
             handler = self._handlers[request.key] = _load(APIS[request.key])
         return handler(self._broker, session, message, request.version)
 
-    def write(self, request: Request, response: Message) -> list[Piece]:
+    def write(self, request: Request, response: Message) -> Sequence[Piece]:
         """The pieces to send: records among them stay where they are."""
         head = bytearray(_SIZE.size)
         write_response_header(head, request.key, request.version, request.correlation_id)
         if isinstance(response, FetchResponse):
-            pieces: list[Piece] = [head, *fetch_response_pieces(response, request.version)]
+            # The payloads of a fetch are the slices the broker found, which can be read.
+            pieces = cast(Sequence[Piece], response.write_pieces(head, request.version))
         else:
             response.write(head, request.version)
             pieces = [head]
-        size = sum(
-            len(piece) if isinstance(piece, bytes | bytearray | memoryview) else piece.size
-            for piece in pieces
-        )
-        _SIZE.pack_into(head, 0, size - _SIZE.size)
+        _SIZE.pack_into(head, 0, sum(size_of(piece) for piece in pieces) - _SIZE.size)
         return pieces
 
     def _api_versions(self) -> Message:

@@ -4,7 +4,7 @@ from typing import Final
 
 from millstream.wire.apis import APIS
 
-# Their messages are known, their meaning is not served yet: AlterReplicaLogDirs, quotas, DescribeQuorum, UpdateFeatures.
+# Known to the wire, but not served: AlterReplicaLogDirs, client quotas, DescribeQuorum, UpdateFeatures.
 _NOT_SERVED: Final = frozenset({34, 48, 49, 55, 57})
 
 

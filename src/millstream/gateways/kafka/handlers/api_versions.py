@@ -1,7 +1,7 @@
 """ApiVersions (key 18), versions 0 to 4: what this node serves.
 
 Behaviour
-- A version we do not know is answered in version 0 with error 35 and our own range; the client then asks again.
+- A version we do not know is answered in version 0 with error 35 and our ranges; the client asks again.
 - The name and version a client gives of itself must be well formed.
 """
 

@@ -87,4 +87,6 @@ def _type(setting: Setting) -> int:
     if setting.type is int:
         large = setting.max is None or setting.max > _INT_MAX
         return _LONG if large else _INT
-    return {bool: _BOOLEAN, float: _DOUBLE}.get(setting.type, _STRING)
+    if setting.type is bool:
+        return _BOOLEAN
+    return _DOUBLE if setting.type is float else _STRING

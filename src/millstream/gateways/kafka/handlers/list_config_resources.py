@@ -1,7 +1,7 @@
 """ListConfigResources (key 74), versions 0 and 1: what DescribeConfigs can be asked about.
 
 Behaviour
-- Version 0 lists client metrics only, of which there are none. Version 1 takes a list of types; none means all.
+- Version 0 lists client metrics, of which there are none. Version 1 takes types; no type means all.
 """
 
 from millstream.broker.broker import Broker

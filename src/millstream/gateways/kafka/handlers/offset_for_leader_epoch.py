@@ -1,4 +1,4 @@
-"""OffsetForLeaderEpoch (key 23), versions 2 to 4: where an epoch ended, so that a client can tell if its log is ours.
+"""OffsetForLeaderEpoch (key 23), versions 2 to 4: where an epoch ended, to tell if two logs are the same.
 
 Behaviour
 - The current epoch ends at the log's end; an epoch not known yet gives -1, -1.

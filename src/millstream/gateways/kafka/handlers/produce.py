@@ -31,7 +31,7 @@ from millstream.wire.messages.produce import (
     ProduceRequest,
     ProduceRequestPartitionData,
     ProduceResponse,
-    ProduceResponsePartitionResponse,
+    ProduceResponsePartition,
     ProduceResponseRecordError,
     ProduceResponseTopic,
 )
@@ -40,7 +40,7 @@ _ATTRIBUTES_LOW_AT: Final = 22
 _ZSTD_FROM: Final = 7
 _IDS_FROM: Final = 13
 
-Waiting = list[tuple[ProduceResponsePartitionResponse, "asyncio.Future[None]"]]
+Waiting = list[tuple[ProduceResponsePartition, "asyncio.Future[None]"]]
 
 
 def handle(
@@ -58,7 +58,7 @@ def handle(
         result = ProduceResponseTopic(name=topic.name, topic_id=topic.topic_id)
         response.responses.append(result)
         for data in topic.partition_data:
-            answer = ProduceResponsePartitionResponse(index=data.index, base_offset=-1)
+            answer = ProduceResponsePartition(index=data.index, base_offset=-1)
             result.partition_responses.append(answer)
             try:
                 name = broker.topics.name_of(topic.topic_id) if version >= _IDS_FROM else topic.name
@@ -118,7 +118,7 @@ async def _acknowledged(response: ProduceResponse, waiting: Waiting, timeout_ms:
     return response
 
 
-def _refuse(answer: ProduceResponsePartitionResponse, refusal: Refused) -> None:
+def _refuse(answer: ProduceResponsePartition, refusal: Refused) -> None:
     answer.error_code = refusal.code
     answer.error_message = refusal.detail
     answer.base_offset = -1
