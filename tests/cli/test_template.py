@@ -8,13 +8,13 @@ from hypothesis import strategies as st
 
 from millstream.cli.encoding import ENCODINGS
 from millstream.cli.template import InvalidTemplate, Template, date
-from millstream.client.message import Message
+from millstream.client.consumed import Consumed
 
-MESSAGE = Message("orders", 3, 42, 1_777_636_800_123, b"k1", b"\xffv", (("a", b"1"), ("b", None)))
-NULLS = Message("orders", 0, 0, -1, None, None)
+MESSAGE = Consumed("orders", 3, 42, 1_777_636_800_123, b"k1", b"\xffv", (("a", b"1"), ("b", None)))
+NULLS = Consumed("orders", 0, 0, -1, None, None)
 
 
-def render(text: str, message: Message = MESSAGE, value: str = "utf-8") -> bytes:
+def render(text: str, message: Consumed = MESSAGE, value: str = "utf-8") -> bytes:
     return Template(text, ENCODINGS["utf-8"], ENCODINGS[value]).render(message)
 
 

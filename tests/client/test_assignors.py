@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from millstream.client.assignors import ASSIGNORS, Assignment
 from millstream.client.consumer_protocol import Subscription
-from millstream.client.message import TopicPartition
+from millstream.client.topics import TopicPartition
 
 counts = st.dictionaries(st.sampled_from("abcd"), st.integers(0, 7))
 wishes = st.dictionaries(

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from kafka.protocol.consumer.metadata import ConsumerProtocolAssignment, ConsumerProtocolSubscription
 
 from millstream.client.consumer_protocol import Subscription, decode_assignment, encode_assignment
-from millstream.client.message import TopicPartition
+from millstream.client.topics import TopicPartition
 from millstream.errors import Refused
 
 topics = st.text(alphabet="abcdefghij.-_", min_size=1, max_size=8)

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from typing import Final, final
 
 from millstream.cli.encoding import Encoding
-from millstream.client.message import Message
+from millstream.client.consumed import Consumed
 
 
 class InvalidTemplate(ValueError):
@@ -27,7 +27,7 @@ class Template:
         self._value = value
         self._parse(text)
 
-    def render(self, message: Message) -> bytes:
+    def render(self, message: Consumed) -> bytes:
         """*message* in this format, as bytes, since keys and values need not be text."""
         return b"".join(
             part if isinstance(part, bytes) else part(message, self._key, self._value) for part in self._parts
@@ -70,14 +70,14 @@ class Template:
         return position + 2
 
 
-_Field = Callable[[Message, Encoding, Encoding], bytes]
+_Field = Callable[[Consumed, Encoding, Encoding], bytes]
 
 
-def _headers(message: Message) -> bytes:
+def _headers(message: Consumed) -> bytes:
     return b",".join(key.encode() + b"=" + (value or b"") for key, value in message.headers)
 
 
-def _date(message: Message) -> bytes:
+def _date(message: Consumed) -> bytes:
     return date(message.timestamp_ms).encode()
 
 

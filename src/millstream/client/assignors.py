@@ -10,7 +10,7 @@ from itertools import cycle
 from typing import ClassVar, Final, final
 
 from millstream.client.consumer_protocol import Subscription
-from millstream.client.message import TopicPartition
+from millstream.client.topics import TopicPartition
 
 Assignment = dict[str, list[TopicPartition]]
 

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final, final
 
-from millstream.client.message import TopicPartition
+from millstream.client.topics import TopicPartition
 from millstream.errors import ErrorCode, Refused
 
 _I16: Final = struct.Struct(">h")

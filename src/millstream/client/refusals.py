@@ -1,0 +1,17 @@
+"""Error codes in responses, turned into `Refused`."""
+
+from millstream.errors import ErrorCode, Refused
+
+
+def error_code(code: int) -> ErrorCode:
+    """*code* by name; one that is newer than we are counts as unknown."""
+    try:
+        return ErrorCode(code)
+    except ValueError:
+        return ErrorCode.UNKNOWN_SERVER_ERROR
+
+
+def check(code: int, what: str, message: str | None = None) -> None:
+    """Raise Refused if *code* is an error; *message* is the broker's own explanation, if it gave one."""
+    if code != ErrorCode.NONE:
+        raise Refused(error_code(code), f"{what}: {message}" if message else what)
