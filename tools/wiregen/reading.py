@@ -113,7 +113,7 @@ class ReadCode:
             if f not in present:
                 out(f"{self._local(path, f)} = {default_of(f)}")
         if length == "n" and self._flavour.flexible:
-            self._long()
+            self._long(run.following)
 
     def _alone(self, field: Field, path: tuple[str, ...], declared: bool) -> None:
         """Read a variable *field* whose length was not read with its neighbours."""
@@ -125,13 +125,23 @@ class ReadCode:
         if self._flavour.flexible:
             self._out("n = data[pos]")
             self._out("pos += 1")
-            self._long()
+            self._long(field)
         else:
             self._unpack(["n"], len_format(field))
 
-    def _long(self) -> None:
-        with self._out.block("if n > 127:"):
-            self._out("n, pos = long_uvarint(data, pos, n)")
+    def _long(self, field: Field | None) -> None:
+        """Finish the length n if it has more bytes than one."""
+        out = self._out
+        with out.block("if n > 127:"):
+            if field is None or field.type != "records":
+                out("n, pos = long_uvarint(data, pos, n)")
+                return
+            out("more = data[pos]")  # records mostly have two: not worth a call
+            with out.block("if more < 128:"):
+                out("n += (more - 1) << 7")
+                out("pos += 1")
+            with out.block("else:"):
+                out("n, pos = long_uvarint(data, pos, n)")
 
     def _unpack(self, names: list[str], format: str) -> None:
         self._formats.add(format)
@@ -145,9 +155,9 @@ class ReadCode:
         if is_struct(field):
             self._nested(field, path, local)
             return
-        if self._flavour.flexible:
-            out("n -= 1")
         target = local
+        if field.array and self._flavour.flexible:
+            out("n -= 1")
         if field.array and not declared:
             type = f"list[{self._element_type(field)}]"
             if null == "False":
@@ -157,7 +167,8 @@ class ReadCode:
         if null == "False":
             self._present(field, path, target)
             return
-        with out.block("if n == -1:" if null == "True" else f"if n == -1 and {null}:"):
+        nothing = 0 if self._flavour.flexible and not field.array else -1
+        with out.block(f"if n == {nothing}:" if null == "True" else f"if n == {nothing} and {null}:"):
             out(f"{local} = None")
         with out.block("else:"):
             self._present(field, path, target)
@@ -172,12 +183,20 @@ class ReadCode:
             out("budget -= n")
             self._elements(field, path, target)
             return
-        out("stop = pos + n")
-        with out.block("if n < 0 or stop > size:"):
-            out(f'raise bad_length("{field.name}", n, size - pos)')
+        self._stop(field)
         taken = {"string": ".tobytes().decode()", "bytes": ".tobytes()", "records": ""}[field.type]
         out(f"{target} = data[pos:stop]{taken}")
         out("pos = stop")
+
+    def _stop(self, field: Field) -> None:
+        """Find where bytes of length n end, and whether they do."""
+        flexible = self._flavour.flexible
+        self._out("stop = pos + n - 1" if flexible else "stop = pos + n")
+        null = self._flavour.null(field) if not field.array else "False"
+        below = "" if flexible and null == "True" else "n == 0 or " if flexible else "n < 0 or "
+        with self._out.block(f"if {below}stop > size:"):
+            length = "n - 1" if flexible else "n"
+            self._out(f'raise bad_length("{field.name}", {length}, size - pos)')
 
     def _elements(self, field: Field, path: tuple[str, ...], target: str) -> None:
         out, local = self._out, self._local(path, field)
@@ -194,11 +213,7 @@ class ReadCode:
                 return
             assert field.type == "string", field
             self._length(replace(field, array=False))
-            if self._flavour.flexible:
-                out("n -= 1")
-            out("stop = pos + n")
-            with out.block("if n < 0 or stop > size:"):
-                out(f'raise bad_length("{field.name}", n, size - pos)')
+            self._stop(field)
             out(f"{local}.append(data[pos:stop].tobytes().decode())")
             out("pos = stop")
 

@@ -107,11 +107,12 @@ APIS: Final[dict[int, Api]] = {
     )
 }
 
+_FLEXIBLE_FROM: Final = {api.key: api.flexible_from for api in APIS.values()}
+
 
 def request_header_version(key: int, version: int) -> int:
     """2 with tagged fields, 1 without. Of an API we do not know: 1."""
-    api = APIS.get(key)
-    return 2 if api is not None and version >= api.flexible_from else 1
+    return 2 if version >= _FLEXIBLE_FROM.get(key, _NEVER) else 1
 
 
 def response_header_version(key: int, version: int) -> int:
@@ -143,7 +144,7 @@ class RequestHeader:
                 stop = start + length
                 client_id = data[start:stop].tobytes().decode()
                 start = stop
-            if request_header_version(key, version) == 2:
+            if version >= _FLEXIBLE_FROM.get(key, _NEVER):
                 tags = data[start]
                 start += 1
                 if tags:

@@ -27,6 +27,7 @@ MAX_TAGS: Final = 1_000  # in one struct; Kafka itself has defined at most four 
 ZERO_UUID: Final = bytes(16)
 EMPTY: Final[list[Any]] = []  # stands for "a new list" as an argument's default; never written to
 
+_IN_MEMORY: Final = (bytes, bytearray, memoryview)
 _SMALL: Final = 4096  # bytes; below this a copy costs less than one more piece to send
 _INT16: Final = struct.Struct(">h")
 _UINT16: Final = struct.Struct(">H")
@@ -207,16 +208,22 @@ def malformed(message: str, version: int, error: Exception) -> Refused:
 
 def long_uvarint(data: memoryview, position: int, first: int) -> tuple[int, int]:
     """Value and new position of a uvarint whose *first* byte, above 127, lies before *position*."""
-    value = first & 0x7F
-    for shift in (7, 14, 21, 28):
-        byte = data[position]
-        position += 1
-        value |= (byte & 0x7F) << shift
-        if byte < 128:
-            if value > 0xFFFFFFFF:
-                break
-            return value, position
-    raise refusal("a uvarint of more than 32 bits")
+    byte = data[position]  # unrolled: nearly every length of records comes through here
+    if byte < 128:
+        return first & 0x7F | byte << 7, position + 1
+    value = first & 0x7F | (byte & 0x7F) << 7
+    byte = data[position + 1]
+    if byte < 128:
+        return value | byte << 14, position + 2
+    value |= (byte & 0x7F) << 14
+    byte = data[position + 2]
+    if byte < 128:
+        return value | byte << 21, position + 3
+    value |= (byte & 0x7F) << 21
+    byte = data[position + 3]
+    if byte > 15:
+        raise refusal("a uvarint of more than 32 bits")
+    return value | byte << 28, position + 4
 
 
 def read_tags(data: memoryview, position: int, first: int) -> tuple[dict[int, tuple[int, int]], int]:
@@ -257,7 +264,13 @@ def skip_tags(data: memoryview, position: int, first: int) -> int:
 
 def write_uvarint(out: bytearray, value: int) -> None:
     if not 0 <= value <= 0xFFFFFFFF:
-        raise ValueError(f"{value} is no uint32")
+        raise ValueError(f"{value} is not a uint32")
+    if value < 1 << 14:
+        if value > 127:
+            out.append(value & 0x7F | 0x80)
+            value >>= 7
+        out.append(value)
+        return
     while value > 127:
         out.append(value & 0x7F | 0x80)
         value >>= 7
@@ -267,7 +280,7 @@ def write_uvarint(out: bytearray, value: int) -> None:
 def write_varint(out: bytearray, value: int) -> None:
     """Zigzag, for values of up to 64 bits."""
     if not -(1 << 63) <= value < 1 << 63:
-        raise ValueError(f"{value} is no int64")
+        raise ValueError(f"{value} is not an int64")
     value = (value << 1) ^ (value >> 63)
     while value > 127:
         out.append(value & 0x7F | 0x80)
@@ -306,9 +319,7 @@ def write_tags(out: bytearray, fields: list[tuple[int, bytearray]]) -> None:
 
 def size_of(records: Records) -> int:
     """How many bytes *records* takes on the wire."""
-    if isinstance(records, (bytes, bytearray, memoryview)):
-        return len(records)
-    return records.size
+    return len(records) if isinstance(records, _IN_MEMORY) else records.size
 
 
 def write_records(out: bytearray, records: Records, pieces: list[Piece] | None) -> bytearray:
@@ -317,11 +328,10 @@ def write_records(out: bytearray, records: Records, pieces: list[Piece] | None) 
     Without *pieces* all goes into *out*. With them, *out* and *records* are
     laid side by side as two pieces, unless copying a few bytes is cheaper.
     """
-    if isinstance(records, (bytes, bytearray, memoryview)):
-        if pieces is None or len(records) < _SMALL:
-            out += records
-            return out
-    elif pieces is None:
+    if isinstance(records, _IN_MEMORY) and (pieces is None or len(records) < _SMALL):
+        out += records
+        return out
+    if pieces is None:
         raise ValueError("records that are not in memory can only be written in pieces")
     pieces.append(out)
     pieces.append(records)

@@ -228,23 +228,21 @@ def _read_flexible_request(reader: Reader, version: int) -> AlterClientQuotasReq
             pos += 1
             if n > 127:
                 n, pos = long_uvarint(data, pos, n)
-            n -= 1
-            stop = pos + n
-            if n < 0 or stop > size:
-                raise bad_length("entity_type", n, size - pos)
+            stop = pos + n - 1
+            if n == 0 or stop > size:
+                raise bad_length("entity_type", n - 1, size - pos)
             entity_entity_type = data[pos:stop].tobytes().decode()
             pos = stop
             n = data[pos]
             pos += 1
             if n > 127:
                 n, pos = long_uvarint(data, pos, n)
-            n -= 1
-            if n == -1:
+            if n == 0:
                 entity_entity_name = None
             else:
-                stop = pos + n
-                if n < 0 or stop > size:
-                    raise bad_length("entity_name", n, size - pos)
+                stop = pos + n - 1
+                if stop > size:
+                    raise bad_length("entity_name", n - 1, size - pos)
                 entity_entity_name = data[pos:stop].tobytes().decode()
                 pos = stop
             tags = data[pos]
@@ -266,10 +264,9 @@ def _read_flexible_request(reader: Reader, version: int) -> AlterClientQuotasReq
             pos += 1
             if n > 127:
                 n, pos = long_uvarint(data, pos, n)
-            n -= 1
-            stop = pos + n
-            if n < 0 or stop > size:
-                raise bad_length("key", n, size - pos)
+            stop = pos + n - 1
+            if n == 0 or stop > size:
+                raise bad_length("key", n - 1, size - pos)
             ops_key = data[pos:stop].tobytes().decode()
             pos = stop
             ops_value, ops_remove, tags = unpack_doB(data, pos)
@@ -516,13 +513,12 @@ def _read_flexible_response(reader: Reader, version: int) -> AlterClientQuotasRe
         pos += 3
         if n > 127:
             n, pos = long_uvarint(data, pos, n)
-        n -= 1
-        if n == -1:
+        if n == 0:
             entries_error_message = None
         else:
-            stop = pos + n
-            if n < 0 or stop > size:
-                raise bad_length("error_message", n, size - pos)
+            stop = pos + n - 1
+            if stop > size:
+                raise bad_length("error_message", n - 1, size - pos)
             entries_error_message = data[pos:stop].tobytes().decode()
             pos = stop
         n = data[pos]
@@ -539,23 +535,21 @@ def _read_flexible_response(reader: Reader, version: int) -> AlterClientQuotasRe
             pos += 1
             if n > 127:
                 n, pos = long_uvarint(data, pos, n)
-            n -= 1
-            stop = pos + n
-            if n < 0 or stop > size:
-                raise bad_length("entity_type", n, size - pos)
+            stop = pos + n - 1
+            if n == 0 or stop > size:
+                raise bad_length("entity_type", n - 1, size - pos)
             entity_entity_type = data[pos:stop].tobytes().decode()
             pos = stop
             n = data[pos]
             pos += 1
             if n > 127:
                 n, pos = long_uvarint(data, pos, n)
-            n -= 1
-            if n == -1:
+            if n == 0:
                 entity_entity_name = None
             else:
-                stop = pos + n
-                if n < 0 or stop > size:
-                    raise bad_length("entity_name", n, size - pos)
+                stop = pos + n - 1
+                if stop > size:
+                    raise bad_length("entity_name", n - 1, size - pos)
                 entity_entity_name = data[pos:stop].tobytes().decode()
                 pos = stop
             tags = data[pos]

@@ -169,10 +169,9 @@ def _read_flexible_request(reader: Reader, version: int) -> AlterReplicaLogDirsR
         pos += 1
         if n > 127:
             n, pos = long_uvarint(data, pos, n)
-        n -= 1
-        stop = pos + n
-        if n < 0 or stop > size:
-            raise bad_length("path", n, size - pos)
+        stop = pos + n - 1
+        if n == 0 or stop > size:
+            raise bad_length("path", n - 1, size - pos)
         dirs_path = data[pos:stop].tobytes().decode()
         pos = stop
         n = data[pos]
@@ -189,10 +188,9 @@ def _read_flexible_request(reader: Reader, version: int) -> AlterReplicaLogDirsR
             pos += 1
             if n > 127:
                 n, pos = long_uvarint(data, pos, n)
-            n -= 1
-            stop = pos + n
-            if n < 0 or stop > size:
-                raise bad_length("name", n, size - pos)
+            stop = pos + n - 1
+            if n == 0 or stop > size:
+                raise bad_length("name", n - 1, size - pos)
             topics_name = data[pos:stop].tobytes().decode()
             pos = stop
             n = data[pos]
@@ -390,10 +388,9 @@ def _read_flexible_response(reader: Reader, version: int) -> AlterReplicaLogDirs
         pos += 1
         if n > 127:
             n, pos = long_uvarint(data, pos, n)
-        n -= 1
-        stop = pos + n
-        if n < 0 or stop > size:
-            raise bad_length("topic_name", n, size - pos)
+        stop = pos + n - 1
+        if n == 0 or stop > size:
+            raise bad_length("topic_name", n - 1, size - pos)
         results_topic_name = data[pos:stop].tobytes().decode()
         pos = stop
         n = data[pos]

@@ -104,20 +104,18 @@ def _read_flexible_request(reader: Reader, version: int) -> ApiVersionsRequest:
     pos += 1
     if n > 127:
         n, pos = long_uvarint(data, pos, n)
-    n -= 1
-    stop = pos + n
-    if n < 0 or stop > size:
-        raise bad_length("client_software_name", n, size - pos)
+    stop = pos + n - 1
+    if n == 0 or stop > size:
+        raise bad_length("client_software_name", n - 1, size - pos)
     client_software_name = data[pos:stop].tobytes().decode()
     pos = stop
     n = data[pos]
     pos += 1
     if n > 127:
         n, pos = long_uvarint(data, pos, n)
-    n -= 1
-    stop = pos + n
-    if n < 0 or stop > size:
-        raise bad_length("client_software_version", n, size - pos)
+    stop = pos + n - 1
+    if n == 0 or stop > size:
+        raise bad_length("client_software_version", n - 1, size - pos)
     client_software_version = data[pos:stop].tobytes().decode()
     pos = stop
     tags = data[pos]
@@ -336,10 +334,9 @@ def _read_flexible_response(reader: Reader, version: int) -> ApiVersionsResponse
                 pos += 1
                 if n > 127:
                     n, pos = long_uvarint(data, pos, n)
-                n -= 1
-                stop = pos + n
-                if n < 0 or stop > size:
-                    raise bad_length("name", n, size - pos)
+                stop = pos + n - 1
+                if n == 0 or stop > size:
+                    raise bad_length("name", n - 1, size - pos)
                 supported_features_name = data[pos:stop].tobytes().decode()
                 pos = stop
                 supported_features_min_version, supported_features_max_version, tags = unpack_hhB(data, pos)
@@ -371,10 +368,9 @@ def _read_flexible_response(reader: Reader, version: int) -> ApiVersionsResponse
                 pos += 1
                 if n > 127:
                     n, pos = long_uvarint(data, pos, n)
-                n -= 1
-                stop = pos + n
-                if n < 0 or stop > size:
-                    raise bad_length("name", n, size - pos)
+                stop = pos + n - 1
+                if n == 0 or stop > size:
+                    raise bad_length("name", n - 1, size - pos)
                 finalized_features_name = data[pos:stop].tobytes().decode()
                 pos = stop
                 finalized_features_max_version_level, finalized_features_min_version_level, tags = unpack_hhB(data, pos)

@@ -177,10 +177,9 @@ def _read_flexible_request(reader: Reader, version: int) -> CreatePartitionsRequ
         pos += 1
         if n > 127:
             n, pos = long_uvarint(data, pos, n)
-        n -= 1
-        stop = pos + n
-        if n < 0 or stop > size:
-            raise bad_length("name", n, size - pos)
+        stop = pos + n - 1
+        if n == 0 or stop > size:
+            raise bad_length("name", n - 1, size - pos)
         topics_name = data[pos:stop].tobytes().decode()
         pos = stop
         topics_count, n = unpack_iB(data, pos)
@@ -390,23 +389,21 @@ def _read_flexible_response(reader: Reader, version: int) -> CreatePartitionsRes
         pos += 1
         if n > 127:
             n, pos = long_uvarint(data, pos, n)
-        n -= 1
-        stop = pos + n
-        if n < 0 or stop > size:
-            raise bad_length("name", n, size - pos)
+        stop = pos + n - 1
+        if n == 0 or stop > size:
+            raise bad_length("name", n - 1, size - pos)
         results_name = data[pos:stop].tobytes().decode()
         pos = stop
         results_error_code, n = unpack_hB(data, pos)
         pos += 3
         if n > 127:
             n, pos = long_uvarint(data, pos, n)
-        n -= 1
-        if n == -1:
+        if n == 0:
             results_error_message = None
         else:
-            stop = pos + n
-            if n < 0 or stop > size:
-                raise bad_length("error_message", n, size - pos)
+            stop = pos + n - 1
+            if stop > size:
+                raise bad_length("error_message", n - 1, size - pos)
             results_error_message = data[pos:stop].tobytes().decode()
             pos = stop
         tags = data[pos]

@@ -241,10 +241,9 @@ def _read_flexible_request(reader: Reader, version: int) -> CreateTopicsRequest:
         pos += 1
         if n > 127:
             n, pos = long_uvarint(data, pos, n)
-        n -= 1
-        stop = pos + n
-        if n < 0 or stop > size:
-            raise bad_length("name", n, size - pos)
+        stop = pos + n - 1
+        if n == 0 or stop > size:
+            raise bad_length("name", n - 1, size - pos)
         topics_name = data[pos:stop].tobytes().decode()
         pos = stop
         topics_num_partitions, topics_replication_factor, n = unpack_ihB(data, pos)
@@ -286,23 +285,21 @@ def _read_flexible_request(reader: Reader, version: int) -> CreateTopicsRequest:
             pos += 1
             if n > 127:
                 n, pos = long_uvarint(data, pos, n)
-            n -= 1
-            stop = pos + n
-            if n < 0 or stop > size:
-                raise bad_length("name", n, size - pos)
+            stop = pos + n - 1
+            if n == 0 or stop > size:
+                raise bad_length("name", n - 1, size - pos)
             configs_name = data[pos:stop].tobytes().decode()
             pos = stop
             n = data[pos]
             pos += 1
             if n > 127:
                 n, pos = long_uvarint(data, pos, n)
-            n -= 1
-            if n == -1:
+            if n == 0:
                 configs_value = None
             else:
-                stop = pos + n
-                if n < 0 or stop > size:
-                    raise bad_length("value", n, size - pos)
+                stop = pos + n - 1
+                if stop > size:
+                    raise bad_length("value", n - 1, size - pos)
                 configs_value = data[pos:stop].tobytes().decode()
                 pos = stop
             tags = data[pos]
@@ -582,10 +579,9 @@ def _read_flexible_response(reader: Reader, version: int) -> CreateTopicsRespons
         pos += 1
         if n > 127:
             n, pos = long_uvarint(data, pos, n)
-        n -= 1
-        stop = pos + n
-        if n < 0 or stop > size:
-            raise bad_length("name", n, size - pos)
+        stop = pos + n - 1
+        if n == 0 or stop > size:
+            raise bad_length("name", n - 1, size - pos)
         topics_name = data[pos:stop].tobytes().decode()
         pos = stop
         if version >= 7:
@@ -599,13 +595,12 @@ def _read_flexible_response(reader: Reader, version: int) -> CreateTopicsRespons
             topics_topic_id = ZERO_UUID
             if n > 127:
                 n, pos = long_uvarint(data, pos, n)
-        n -= 1
-        if n == -1:
+        if n == 0:
             topics_error_message = None
         else:
-            stop = pos + n
-            if n < 0 or stop > size:
-                raise bad_length("error_message", n, size - pos)
+            stop = pos + n - 1
+            if stop > size:
+                raise bad_length("error_message", n - 1, size - pos)
             topics_error_message = data[pos:stop].tobytes().decode()
             pos = stop
         topics_num_partitions, topics_replication_factor, n = unpack_ihB(data, pos)
@@ -626,23 +621,21 @@ def _read_flexible_response(reader: Reader, version: int) -> CreateTopicsRespons
                 pos += 1
                 if n > 127:
                     n, pos = long_uvarint(data, pos, n)
-                n -= 1
-                stop = pos + n
-                if n < 0 or stop > size:
-                    raise bad_length("name", n, size - pos)
+                stop = pos + n - 1
+                if n == 0 or stop > size:
+                    raise bad_length("name", n - 1, size - pos)
                 configs_name = data[pos:stop].tobytes().decode()
                 pos = stop
                 n = data[pos]
                 pos += 1
                 if n > 127:
                     n, pos = long_uvarint(data, pos, n)
-                n -= 1
-                if n == -1:
+                if n == 0:
                     configs_value = None
                 else:
-                    stop = pos + n
-                    if n < 0 or stop > size:
-                        raise bad_length("value", n, size - pos)
+                    stop = pos + n - 1
+                    if stop > size:
+                        raise bad_length("value", n - 1, size - pos)
                     configs_value = data[pos:stop].tobytes().decode()
                     pos = stop
                 configs_read_only, configs_config_source, configs_is_sensitive, tags = unpack_oboB(data, pos)

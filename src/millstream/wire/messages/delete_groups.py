@@ -107,10 +107,9 @@ def _read_flexible_request(reader: Reader, version: int) -> DeleteGroupsRequest:
         pos += 1
         if n > 127:
             n, pos = long_uvarint(data, pos, n)
-        n -= 1
-        stop = pos + n
-        if n < 0 or stop > size:
-            raise bad_length("groups_names", n, size - pos)
+        stop = pos + n - 1
+        if n == 0 or stop > size:
+            raise bad_length("groups_names", n - 1, size - pos)
         groups_names.append(data[pos:stop].tobytes().decode())
         pos = stop
     tags = data[pos]
@@ -241,10 +240,9 @@ def _read_flexible_response(reader: Reader, version: int) -> DeleteGroupsRespons
         pos += 1
         if n > 127:
             n, pos = long_uvarint(data, pos, n)
-        n -= 1
-        stop = pos + n
-        if n < 0 or stop > size:
-            raise bad_length("group_id", n, size - pos)
+        stop = pos + n - 1
+        if n == 0 or stop > size:
+            raise bad_length("group_id", n - 1, size - pos)
         results_group_id = data[pos:stop].tobytes().decode()
         pos = stop
         results_error_code, tags = unpack_hB(data, pos)

@@ -153,10 +153,9 @@ def _read_flexible_request(reader: Reader, version: int) -> DeleteTopicsRequest:
             pos += 1
             if n > 127:
                 n, pos = long_uvarint(data, pos, n)
-            n -= 1
-            stop = pos + n
-            if n < 0 or stop > size:
-                raise bad_length("topic_names", n, size - pos)
+            stop = pos + n - 1
+            if n == 0 or stop > size:
+                raise bad_length("topic_names", n - 1, size - pos)
             topic_names.append(data[pos:stop].tobytes().decode())
             pos = stop
     topics: list[DeleteTopicsRequestTopic] = EMPTY
@@ -175,13 +174,12 @@ def _read_flexible_request(reader: Reader, version: int) -> DeleteTopicsRequest:
             pos += 1
             if n > 127:
                 n, pos = long_uvarint(data, pos, n)
-            n -= 1
-            if n == -1:
+            if n == 0:
                 topics_name = None
             else:
-                stop = pos + n
-                if n < 0 or stop > size:
-                    raise bad_length("name", n, size - pos)
+                stop = pos + n - 1
+                if stop > size:
+                    raise bad_length("name", n - 1, size - pos)
                 topics_name = data[pos:stop].tobytes().decode()
                 pos = stop
             topics_topic_id, tags = unpack_16sB(data, pos)
@@ -351,13 +349,12 @@ def _read_flexible_response(reader: Reader, version: int) -> DeleteTopicsRespons
         pos += 1
         if n > 127:
             n, pos = long_uvarint(data, pos, n)
-        n -= 1
-        if n == -1 and version >= 6:
+        if n == 0 and version >= 6:
             responses_name = None
         else:
-            stop = pos + n
-            if n < 0 or stop > size:
-                raise bad_length("name", n, size - pos)
+            stop = pos + n - 1
+            if n == 0 or stop > size:
+                raise bad_length("name", n - 1, size - pos)
             responses_name = data[pos:stop].tobytes().decode()
             pos = stop
         if version >= 6:
@@ -373,13 +370,12 @@ def _read_flexible_response(reader: Reader, version: int) -> DeleteTopicsRespons
             pos += 1
             if n > 127:
                 n, pos = long_uvarint(data, pos, n)
-            n -= 1
-            if n == -1:
+            if n == 0:
                 responses_error_message = None
             else:
-                stop = pos + n
-                if n < 0 or stop > size:
-                    raise bad_length("error_message", n, size - pos)
+                stop = pos + n - 1
+                if stop > size:
+                    raise bad_length("error_message", n - 1, size - pos)
                 responses_error_message = data[pos:stop].tobytes().decode()
                 pos = stop
         tags = data[pos]

@@ -161,23 +161,21 @@ def _read_flexible_request(reader: Reader, version: int) -> DescribeClientQuotas
         pos += 1
         if n > 127:
             n, pos = long_uvarint(data, pos, n)
-        n -= 1
-        stop = pos + n
-        if n < 0 or stop > size:
-            raise bad_length("entity_type", n, size - pos)
+        stop = pos + n - 1
+        if n == 0 or stop > size:
+            raise bad_length("entity_type", n - 1, size - pos)
         components_entity_type = data[pos:stop].tobytes().decode()
         pos = stop
         components_match_type, n = unpack_bB(data, pos)
         pos += 2
         if n > 127:
             n, pos = long_uvarint(data, pos, n)
-        n -= 1
-        if n == -1:
+        if n == 0:
             components_match = None
         else:
-            stop = pos + n
-            if n < 0 or stop > size:
-                raise bad_length("match", n, size - pos)
+            stop = pos + n - 1
+            if stop > size:
+                raise bad_length("match", n - 1, size - pos)
             components_match = data[pos:stop].tobytes().decode()
             pos = stop
         tags = data[pos]
@@ -431,13 +429,12 @@ def _read_flexible_response(reader: Reader, version: int) -> DescribeClientQuota
     pos += 7
     if n > 127:
         n, pos = long_uvarint(data, pos, n)
-    n -= 1
-    if n == -1:
+    if n == 0:
         error_message = None
     else:
-        stop = pos + n
-        if n < 0 or stop > size:
-            raise bad_length("error_message", n, size - pos)
+        stop = pos + n - 1
+        if stop > size:
+            raise bad_length("error_message", n - 1, size - pos)
         error_message = data[pos:stop].tobytes().decode()
         pos = stop
     n = data[pos]
@@ -468,23 +465,21 @@ def _read_flexible_response(reader: Reader, version: int) -> DescribeClientQuota
                 pos += 1
                 if n > 127:
                     n, pos = long_uvarint(data, pos, n)
-                n -= 1
-                stop = pos + n
-                if n < 0 or stop > size:
-                    raise bad_length("entity_type", n, size - pos)
+                stop = pos + n - 1
+                if n == 0 or stop > size:
+                    raise bad_length("entity_type", n - 1, size - pos)
                 entity_entity_type = data[pos:stop].tobytes().decode()
                 pos = stop
                 n = data[pos]
                 pos += 1
                 if n > 127:
                     n, pos = long_uvarint(data, pos, n)
-                n -= 1
-                if n == -1:
+                if n == 0:
                     entity_entity_name = None
                 else:
-                    stop = pos + n
-                    if n < 0 or stop > size:
-                        raise bad_length("entity_name", n, size - pos)
+                    stop = pos + n - 1
+                    if stop > size:
+                        raise bad_length("entity_name", n - 1, size - pos)
                     entity_entity_name = data[pos:stop].tobytes().decode()
                     pos = stop
                 tags = data[pos]
@@ -506,10 +501,9 @@ def _read_flexible_response(reader: Reader, version: int) -> DescribeClientQuota
                 pos += 1
                 if n > 127:
                     n, pos = long_uvarint(data, pos, n)
-                n -= 1
-                stop = pos + n
-                if n < 0 or stop > size:
-                    raise bad_length("key", n, size - pos)
+                stop = pos + n - 1
+                if n == 0 or stop > size:
+                    raise bad_length("key", n - 1, size - pos)
                 values_key = data[pos:stop].tobytes().decode()
                 pos = stop
                 values_value, tags = unpack_dB(data, pos)

@@ -225,13 +225,12 @@ def _read_flexible_response(reader: Reader, version: int) -> DescribeClusterResp
     pos += 7
     if n > 127:
         n, pos = long_uvarint(data, pos, n)
-    n -= 1
-    if n == -1:
+    if n == 0:
         error_message = None
     else:
-        stop = pos + n
-        if n < 0 or stop > size:
-            raise bad_length("error_message", n, size - pos)
+        stop = pos + n - 1
+        if stop > size:
+            raise bad_length("error_message", n - 1, size - pos)
         error_message = data[pos:stop].tobytes().decode()
         pos = stop
     if version >= 1:
@@ -245,10 +244,9 @@ def _read_flexible_response(reader: Reader, version: int) -> DescribeClusterResp
         endpoint_type = 1
         if n > 127:
             n, pos = long_uvarint(data, pos, n)
-    n -= 1
-    stop = pos + n
-    if n < 0 or stop > size:
-        raise bad_length("cluster_id", n, size - pos)
+    stop = pos + n - 1
+    if n == 0 or stop > size:
+        raise bad_length("cluster_id", n - 1, size - pos)
     cluster_id = data[pos:stop].tobytes().decode()
     pos = stop
     controller_id, n = unpack_iB(data, pos)
@@ -265,23 +263,21 @@ def _read_flexible_response(reader: Reader, version: int) -> DescribeClusterResp
         pos += 5
         if n > 127:
             n, pos = long_uvarint(data, pos, n)
-        n -= 1
-        stop = pos + n
-        if n < 0 or stop > size:
-            raise bad_length("host", n, size - pos)
+        stop = pos + n - 1
+        if n == 0 or stop > size:
+            raise bad_length("host", n - 1, size - pos)
         brokers_host = data[pos:stop].tobytes().decode()
         pos = stop
         brokers_port, n = unpack_iB(data, pos)
         pos += 5
         if n > 127:
             n, pos = long_uvarint(data, pos, n)
-        n -= 1
-        if n == -1:
+        if n == 0:
             brokers_rack = None
         else:
-            stop = pos + n
-            if n < 0 or stop > size:
-                raise bad_length("rack", n, size - pos)
+            stop = pos + n - 1
+            if stop > size:
+                raise bad_length("rack", n - 1, size - pos)
             brokers_rack = data[pos:stop].tobytes().decode()
             pos = stop
         if version >= 2:

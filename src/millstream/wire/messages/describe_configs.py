@@ -180,10 +180,9 @@ def _read_flexible_request(reader: Reader, version: int) -> DescribeConfigsReque
         pos += 2
         if n > 127:
             n, pos = long_uvarint(data, pos, n)
-        n -= 1
-        stop = pos + n
-        if n < 0 or stop > size:
-            raise bad_length("resource_name", n, size - pos)
+        stop = pos + n - 1
+        if n == 0 or stop > size:
+            raise bad_length("resource_name", n - 1, size - pos)
         resources_resource_name = data[pos:stop].tobytes().decode()
         pos = stop
         n = data[pos]
@@ -204,10 +203,9 @@ def _read_flexible_request(reader: Reader, version: int) -> DescribeConfigsReque
                 pos += 1
                 if n > 127:
                     n, pos = long_uvarint(data, pos, n)
-                n -= 1
-                stop = pos + n
-                if n < 0 or stop > size:
-                    raise bad_length("configuration_keys", n, size - pos)
+                stop = pos + n - 1
+                if n == 0 or stop > size:
+                    raise bad_length("configuration_keys", n - 1, size - pos)
                 resources_configuration_keys.append(data[pos:stop].tobytes().decode())
                 pos = stop
         tags = data[pos]
@@ -550,23 +548,21 @@ def _read_flexible_response(reader: Reader, version: int) -> DescribeConfigsResp
         pos += 3
         if n > 127:
             n, pos = long_uvarint(data, pos, n)
-        n -= 1
-        if n == -1:
+        if n == 0:
             results_error_message = None
         else:
-            stop = pos + n
-            if n < 0 or stop > size:
-                raise bad_length("error_message", n, size - pos)
+            stop = pos + n - 1
+            if stop > size:
+                raise bad_length("error_message", n - 1, size - pos)
             results_error_message = data[pos:stop].tobytes().decode()
             pos = stop
         results_resource_type, n = unpack_bB(data, pos)
         pos += 2
         if n > 127:
             n, pos = long_uvarint(data, pos, n)
-        n -= 1
-        stop = pos + n
-        if n < 0 or stop > size:
-            raise bad_length("resource_name", n, size - pos)
+        stop = pos + n - 1
+        if n == 0 or stop > size:
+            raise bad_length("resource_name", n - 1, size - pos)
         results_resource_name = data[pos:stop].tobytes().decode()
         pos = stop
         n = data[pos]
@@ -583,23 +579,21 @@ def _read_flexible_response(reader: Reader, version: int) -> DescribeConfigsResp
             pos += 1
             if n > 127:
                 n, pos = long_uvarint(data, pos, n)
-            n -= 1
-            stop = pos + n
-            if n < 0 or stop > size:
-                raise bad_length("name", n, size - pos)
+            stop = pos + n - 1
+            if n == 0 or stop > size:
+                raise bad_length("name", n - 1, size - pos)
             configs_name = data[pos:stop].tobytes().decode()
             pos = stop
             n = data[pos]
             pos += 1
             if n > 127:
                 n, pos = long_uvarint(data, pos, n)
-            n -= 1
-            if n == -1:
+            if n == 0:
                 configs_value = None
             else:
-                stop = pos + n
-                if n < 0 or stop > size:
-                    raise bad_length("value", n, size - pos)
+                stop = pos + n - 1
+                if stop > size:
+                    raise bad_length("value", n - 1, size - pos)
                 configs_value = data[pos:stop].tobytes().decode()
                 pos = stop
             configs_read_only, configs_config_source, configs_is_sensitive, n = unpack_oboB(data, pos)
@@ -616,23 +610,21 @@ def _read_flexible_response(reader: Reader, version: int) -> DescribeConfigsResp
                 pos += 1
                 if n > 127:
                     n, pos = long_uvarint(data, pos, n)
-                n -= 1
-                stop = pos + n
-                if n < 0 or stop > size:
-                    raise bad_length("name", n, size - pos)
+                stop = pos + n - 1
+                if n == 0 or stop > size:
+                    raise bad_length("name", n - 1, size - pos)
                 synonyms_name = data[pos:stop].tobytes().decode()
                 pos = stop
                 n = data[pos]
                 pos += 1
                 if n > 127:
                     n, pos = long_uvarint(data, pos, n)
-                n -= 1
-                if n == -1:
+                if n == 0:
                     synonyms_value = None
                 else:
-                    stop = pos + n
-                    if n < 0 or stop > size:
-                        raise bad_length("value", n, size - pos)
+                    stop = pos + n - 1
+                    if stop > size:
+                        raise bad_length("value", n - 1, size - pos)
                     synonyms_value = data[pos:stop].tobytes().decode()
                     pos = stop
                 synonyms_source, tags = unpack_bB(data, pos)
@@ -644,13 +636,12 @@ def _read_flexible_response(reader: Reader, version: int) -> DescribeConfigsResp
             pos += 2
             if n > 127:
                 n, pos = long_uvarint(data, pos, n)
-            n -= 1
-            if n == -1:
+            if n == 0:
                 configs_documentation = None
             else:
-                stop = pos + n
-                if n < 0 or stop > size:
-                    raise bad_length("documentation", n, size - pos)
+                stop = pos + n - 1
+                if stop > size:
+                    raise bad_length("documentation", n - 1, size - pos)
                 configs_documentation = data[pos:stop].tobytes().decode()
                 pos = stop
             tags = data[pos]

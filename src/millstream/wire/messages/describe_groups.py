@@ -116,10 +116,9 @@ def _read_flexible_request(reader: Reader, version: int) -> DescribeGroupsReques
         pos += 1
         if n > 127:
             n, pos = long_uvarint(data, pos, n)
-        n -= 1
-        stop = pos + n
-        if n < 0 or stop > size:
-            raise bad_length("groups", n, size - pos)
+        stop = pos + n - 1
+        if n == 0 or stop > size:
+            raise bad_length("groups", n - 1, size - pos)
         groups.append(data[pos:stop].tobytes().decode())
         pos = stop
     include_authorized_operations, tags = unpack_oB(data, pos)
@@ -427,53 +426,48 @@ def _read_flexible_response(reader: Reader, version: int) -> DescribeGroupsRespo
             pos += 1
             if n > 127:
                 n, pos = long_uvarint(data, pos, n)
-            n -= 1
-            if n == -1:
+            if n == 0:
                 groups_error_message = None
             else:
-                stop = pos + n
-                if n < 0 or stop > size:
-                    raise bad_length("error_message", n, size - pos)
+                stop = pos + n - 1
+                if stop > size:
+                    raise bad_length("error_message", n - 1, size - pos)
                 groups_error_message = data[pos:stop].tobytes().decode()
                 pos = stop
         n = data[pos]
         pos += 1
         if n > 127:
             n, pos = long_uvarint(data, pos, n)
-        n -= 1
-        stop = pos + n
-        if n < 0 or stop > size:
-            raise bad_length("group_id", n, size - pos)
+        stop = pos + n - 1
+        if n == 0 or stop > size:
+            raise bad_length("group_id", n - 1, size - pos)
         groups_group_id = data[pos:stop].tobytes().decode()
         pos = stop
         n = data[pos]
         pos += 1
         if n > 127:
             n, pos = long_uvarint(data, pos, n)
-        n -= 1
-        stop = pos + n
-        if n < 0 or stop > size:
-            raise bad_length("group_state", n, size - pos)
+        stop = pos + n - 1
+        if n == 0 or stop > size:
+            raise bad_length("group_state", n - 1, size - pos)
         groups_group_state = data[pos:stop].tobytes().decode()
         pos = stop
         n = data[pos]
         pos += 1
         if n > 127:
             n, pos = long_uvarint(data, pos, n)
-        n -= 1
-        stop = pos + n
-        if n < 0 or stop > size:
-            raise bad_length("protocol_type", n, size - pos)
+        stop = pos + n - 1
+        if n == 0 or stop > size:
+            raise bad_length("protocol_type", n - 1, size - pos)
         groups_protocol_type = data[pos:stop].tobytes().decode()
         pos = stop
         n = data[pos]
         pos += 1
         if n > 127:
             n, pos = long_uvarint(data, pos, n)
-        n -= 1
-        stop = pos + n
-        if n < 0 or stop > size:
-            raise bad_length("protocol_data", n, size - pos)
+        stop = pos + n - 1
+        if n == 0 or stop > size:
+            raise bad_length("protocol_data", n - 1, size - pos)
         groups_protocol_data = data[pos:stop].tobytes().decode()
         pos = stop
         n = data[pos]
@@ -490,63 +484,57 @@ def _read_flexible_response(reader: Reader, version: int) -> DescribeGroupsRespo
             pos += 1
             if n > 127:
                 n, pos = long_uvarint(data, pos, n)
-            n -= 1
-            stop = pos + n
-            if n < 0 or stop > size:
-                raise bad_length("member_id", n, size - pos)
+            stop = pos + n - 1
+            if n == 0 or stop > size:
+                raise bad_length("member_id", n - 1, size - pos)
             members_member_id = data[pos:stop].tobytes().decode()
             pos = stop
             n = data[pos]
             pos += 1
             if n > 127:
                 n, pos = long_uvarint(data, pos, n)
-            n -= 1
-            if n == -1:
+            if n == 0:
                 members_group_instance_id = None
             else:
-                stop = pos + n
-                if n < 0 or stop > size:
-                    raise bad_length("group_instance_id", n, size - pos)
+                stop = pos + n - 1
+                if stop > size:
+                    raise bad_length("group_instance_id", n - 1, size - pos)
                 members_group_instance_id = data[pos:stop].tobytes().decode()
                 pos = stop
             n = data[pos]
             pos += 1
             if n > 127:
                 n, pos = long_uvarint(data, pos, n)
-            n -= 1
-            stop = pos + n
-            if n < 0 or stop > size:
-                raise bad_length("client_id", n, size - pos)
+            stop = pos + n - 1
+            if n == 0 or stop > size:
+                raise bad_length("client_id", n - 1, size - pos)
             members_client_id = data[pos:stop].tobytes().decode()
             pos = stop
             n = data[pos]
             pos += 1
             if n > 127:
                 n, pos = long_uvarint(data, pos, n)
-            n -= 1
-            stop = pos + n
-            if n < 0 or stop > size:
-                raise bad_length("client_host", n, size - pos)
+            stop = pos + n - 1
+            if n == 0 or stop > size:
+                raise bad_length("client_host", n - 1, size - pos)
             members_client_host = data[pos:stop].tobytes().decode()
             pos = stop
             n = data[pos]
             pos += 1
             if n > 127:
                 n, pos = long_uvarint(data, pos, n)
-            n -= 1
-            stop = pos + n
-            if n < 0 or stop > size:
-                raise bad_length("member_metadata", n, size - pos)
+            stop = pos + n - 1
+            if n == 0 or stop > size:
+                raise bad_length("member_metadata", n - 1, size - pos)
             members_member_metadata = data[pos:stop].tobytes()
             pos = stop
             n = data[pos]
             pos += 1
             if n > 127:
                 n, pos = long_uvarint(data, pos, n)
-            n -= 1
-            stop = pos + n
-            if n < 0 or stop > size:
-                raise bad_length("member_assignment", n, size - pos)
+            stop = pos + n - 1
+            if n == 0 or stop > size:
+                raise bad_length("member_assignment", n - 1, size - pos)
             members_member_assignment = data[pos:stop].tobytes()
             pos = stop
             tags = data[pos]

@@ -157,10 +157,9 @@ def _read_flexible_request(reader: Reader, version: int) -> DescribeLogDirsReque
             pos += 1
             if n > 127:
                 n, pos = long_uvarint(data, pos, n)
-            n -= 1
-            stop = pos + n
-            if n < 0 or stop > size:
-                raise bad_length("topic", n, size - pos)
+            stop = pos + n - 1
+            if n == 0 or stop > size:
+                raise bad_length("topic", n - 1, size - pos)
             topics_topic = data[pos:stop].tobytes().decode()
             pos = stop
             n = data[pos]
@@ -407,10 +406,9 @@ def _read_flexible_response(reader: Reader, version: int) -> DescribeLogDirsResp
         pos += 3
         if n > 127:
             n, pos = long_uvarint(data, pos, n)
-        n -= 1
-        stop = pos + n
-        if n < 0 or stop > size:
-            raise bad_length("log_dir", n, size - pos)
+        stop = pos + n - 1
+        if n == 0 or stop > size:
+            raise bad_length("log_dir", n - 1, size - pos)
         results_log_dir = data[pos:stop].tobytes().decode()
         pos = stop
         n = data[pos]
@@ -427,10 +425,9 @@ def _read_flexible_response(reader: Reader, version: int) -> DescribeLogDirsResp
             pos += 1
             if n > 127:
                 n, pos = long_uvarint(data, pos, n)
-            n -= 1
-            stop = pos + n
-            if n < 0 or stop > size:
-                raise bad_length("name", n, size - pos)
+            stop = pos + n - 1
+            if n == 0 or stop > size:
+                raise bad_length("name", n - 1, size - pos)
             topics_name = data[pos:stop].tobytes().decode()
             pos = stop
             n = data[pos]

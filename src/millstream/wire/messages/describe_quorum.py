@@ -137,10 +137,9 @@ def _read_flexible_request(reader: Reader, version: int) -> DescribeQuorumReques
         pos += 1
         if n > 127:
             n, pos = long_uvarint(data, pos, n)
-        n -= 1
-        stop = pos + n
-        if n < 0 or stop > size:
-            raise bad_length("topic_name", n, size - pos)
+        stop = pos + n - 1
+        if n == 0 or stop > size:
+            raise bad_length("topic_name", n - 1, size - pos)
         topics_topic_name = data[pos:stop].tobytes().decode()
         pos = stop
         n = data[pos]
@@ -416,13 +415,12 @@ def _read_flexible_response(reader: Reader, version: int) -> DescribeQuorumRespo
         pos += 1
         if n > 127:
             n, pos = long_uvarint(data, pos, n)
-        n -= 1
-        if n == -1:
+        if n == 0:
             error_message = None
         else:
-            stop = pos + n
-            if n < 0 or stop > size:
-                raise bad_length("error_message", n, size - pos)
+            stop = pos + n - 1
+            if stop > size:
+                raise bad_length("error_message", n - 1, size - pos)
             error_message = data[pos:stop].tobytes().decode()
             pos = stop
     n = data[pos]
@@ -439,10 +437,9 @@ def _read_flexible_response(reader: Reader, version: int) -> DescribeQuorumRespo
         pos += 1
         if n > 127:
             n, pos = long_uvarint(data, pos, n)
-        n -= 1
-        stop = pos + n
-        if n < 0 or stop > size:
-            raise bad_length("topic_name", n, size - pos)
+        stop = pos + n - 1
+        if n == 0 or stop > size:
+            raise bad_length("topic_name", n - 1, size - pos)
         topics_topic_name = data[pos:stop].tobytes().decode()
         pos = stop
         n = data[pos]
@@ -463,13 +460,12 @@ def _read_flexible_response(reader: Reader, version: int) -> DescribeQuorumRespo
                 pos += 1
                 if n > 127:
                     n, pos = long_uvarint(data, pos, n)
-                n -= 1
-                if n == -1:
+                if n == 0:
                     partitions_error_message = None
                 else:
-                    stop = pos + n
-                    if n < 0 or stop > size:
-                        raise bad_length("error_message", n, size - pos)
+                    stop = pos + n - 1
+                    if stop > size:
+                        raise bad_length("error_message", n - 1, size - pos)
                     partitions_error_message = data[pos:stop].tobytes().decode()
                     pos = stop
             partitions_leader_id, partitions_leader_epoch, partitions_high_watermark, n = unpack_iiqB(data, pos)
@@ -560,20 +556,18 @@ def _read_flexible_response(reader: Reader, version: int) -> DescribeQuorumRespo
                 pos += 1
                 if n > 127:
                     n, pos = long_uvarint(data, pos, n)
-                n -= 1
-                stop = pos + n
-                if n < 0 or stop > size:
-                    raise bad_length("name", n, size - pos)
+                stop = pos + n - 1
+                if n == 0 or stop > size:
+                    raise bad_length("name", n - 1, size - pos)
                 listeners_name = data[pos:stop].tobytes().decode()
                 pos = stop
                 n = data[pos]
                 pos += 1
                 if n > 127:
                     n, pos = long_uvarint(data, pos, n)
-                n -= 1
-                stop = pos + n
-                if n < 0 or stop > size:
-                    raise bad_length("host", n, size - pos)
+                stop = pos + n - 1
+                if n == 0 or stop > size:
+                    raise bad_length("host", n - 1, size - pos)
                 listeners_host = data[pos:stop].tobytes().decode()
                 pos = stop
                 listeners_port, tags = unpack_HB(data, pos)

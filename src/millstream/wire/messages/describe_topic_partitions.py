@@ -142,10 +142,9 @@ def _read_flexible_request(reader: Reader, version: int) -> DescribeTopicPartiti
         pos += 1
         if n > 127:
             n, pos = long_uvarint(data, pos, n)
-        n -= 1
-        stop = pos + n
-        if n < 0 or stop > size:
-            raise bad_length("name", n, size - pos)
+        stop = pos + n - 1
+        if n == 0 or stop > size:
+            raise bad_length("name", n - 1, size - pos)
         topics_name = data[pos:stop].tobytes().decode()
         pos = stop
         tags = data[pos]
@@ -164,10 +163,9 @@ def _read_flexible_request(reader: Reader, version: int) -> DescribeTopicPartiti
         pos += 1
         if n > 127:
             n, pos = long_uvarint(data, pos, n)
-        n -= 1
-        stop = pos + n
-        if n < 0 or stop > size:
-            raise bad_length("topic_name", n, size - pos)
+        stop = pos + n - 1
+        if n == 0 or stop > size:
+            raise bad_length("topic_name", n - 1, size - pos)
         cursor_topic_name = data[pos:stop].tobytes().decode()
         pos = stop
         cursor_partition_index, tags = unpack_iB(data, pos)
@@ -385,13 +383,12 @@ def _read_flexible_response(reader: Reader, version: int) -> DescribeTopicPartit
         pos += 3
         if n > 127:
             n, pos = long_uvarint(data, pos, n)
-        n -= 1
-        if n == -1:
+        if n == 0:
             topics_name = None
         else:
-            stop = pos + n
-            if n < 0 or stop > size:
-                raise bad_length("name", n, size - pos)
+            stop = pos + n - 1
+            if stop > size:
+                raise bad_length("name", n - 1, size - pos)
             topics_name = data[pos:stop].tobytes().decode()
             pos = stop
         topics_topic_id, topics_is_internal, n = unpack_16soB(data, pos)
@@ -481,10 +478,9 @@ def _read_flexible_response(reader: Reader, version: int) -> DescribeTopicPartit
         pos += 1
         if n > 127:
             n, pos = long_uvarint(data, pos, n)
-        n -= 1
-        stop = pos + n
-        if n < 0 or stop > size:
-            raise bad_length("topic_name", n, size - pos)
+        stop = pos + n - 1
+        if n == 0 or stop > size:
+            raise bad_length("topic_name", n - 1, size - pos)
         next_cursor_topic_name = data[pos:stop].tobytes().decode()
         pos = stop
         next_cursor_partition_index, tags = unpack_iB(data, pos)

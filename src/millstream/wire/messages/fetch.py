@@ -362,10 +362,9 @@ def _read_flexible_request(reader: Reader, version: int) -> FetchRequest:
             pos += 1
             if n > 127:
                 n, pos = long_uvarint(data, pos, n)
-            n -= 1
-            stop = pos + n
-            if n < 0 or stop > size:
-                raise bad_length("topic", n, size - pos)
+            stop = pos + n - 1
+            if n == 0 or stop > size:
+                raise bad_length("topic", n - 1, size - pos)
             topics_topic = data[pos:stop].tobytes().decode()
             pos = stop
         if version >= 13:
@@ -426,10 +425,9 @@ def _read_flexible_request(reader: Reader, version: int) -> FetchRequest:
             pos += 1
             if n > 127:
                 n, pos = long_uvarint(data, pos, n)
-            n -= 1
-            stop = pos + n
-            if n < 0 or stop > size:
-                raise bad_length("topic", n, size - pos)
+            stop = pos + n - 1
+            if n == 0 or stop > size:
+                raise bad_length("topic", n - 1, size - pos)
             forgotten_topics_data_topic = data[pos:stop].tobytes().decode()
             pos = stop
         if version >= 13:
@@ -458,10 +456,9 @@ def _read_flexible_request(reader: Reader, version: int) -> FetchRequest:
     pos += 1
     if n > 127:
         n, pos = long_uvarint(data, pos, n)
-    n -= 1
-    stop = pos + n
-    if n < 0 or stop > size:
-        raise bad_length("rack_id", n, size - pos)
+    stop = pos + n - 1
+    if n == 0 or stop > size:
+        raise bad_length("rack_id", n - 1, size - pos)
     rack_id = data[pos:stop].tobytes().decode()
     pos = stop
     tags = data[pos]
@@ -476,13 +473,12 @@ def _read_flexible_request(reader: Reader, version: int) -> FetchRequest:
             pos += 1
             if n > 127:
                 n, pos = long_uvarint(data, pos, n)
-            n -= 1
-            if n == -1:
+            if n == 0:
                 cluster_id = None
             else:
-                stop = pos + n
-                if n < 0 or stop > size:
-                    raise bad_length("cluster_id", n, size - pos)
+                stop = pos + n - 1
+                if stop > size:
+                    raise bad_length("cluster_id", n - 1, size - pos)
                 cluster_id = data[pos:stop].tobytes().decode()
                 pos = stop
             if pos != cluster_id_end:
@@ -930,10 +926,9 @@ def _read_flexible_response(reader: Reader, version: int) -> FetchResponse:
             pos += 1
             if n > 127:
                 n, pos = long_uvarint(data, pos, n)
-            n -= 1
-            stop = pos + n
-            if n < 0 or stop > size:
-                raise bad_length("topic", n, size - pos)
+            stop = pos + n - 1
+            if n == 0 or stop > size:
+                raise bad_length("topic", n - 1, size - pos)
             responses_topic = data[pos:stop].tobytes().decode()
             pos = stop
         if version >= 13:
@@ -975,14 +970,18 @@ def _read_flexible_response(reader: Reader, version: int) -> FetchResponse:
             partitions_preferred_read_replica, n = unpack_iB(data, pos)
             pos += 5
             if n > 127:
-                n, pos = long_uvarint(data, pos, n)
-            n -= 1
-            if n == -1:
+                more = data[pos]
+                if more < 128:
+                    n += (more - 1) << 7
+                    pos += 1
+                else:
+                    n, pos = long_uvarint(data, pos, n)
+            if n == 0:
                 partitions_records = None
             else:
-                stop = pos + n
-                if n < 0 or stop > size:
-                    raise bad_length("records", n, size - pos)
+                stop = pos + n - 1
+                if stop > size:
+                    raise bad_length("records", n - 1, size - pos)
                 partitions_records = data[pos:stop]
                 pos = stop
             tags = data[pos]
@@ -1047,23 +1046,21 @@ def _read_flexible_response(reader: Reader, version: int) -> FetchResponse:
                 pos += 5
                 if n > 127:
                     n, pos = long_uvarint(data, pos, n)
-                n -= 1
-                stop = pos + n
-                if n < 0 or stop > size:
-                    raise bad_length("host", n, size - pos)
+                stop = pos + n - 1
+                if n == 0 or stop > size:
+                    raise bad_length("host", n - 1, size - pos)
                 node_endpoints_host = data[pos:stop].tobytes().decode()
                 pos = stop
                 node_endpoints_port, n = unpack_iB(data, pos)
                 pos += 5
                 if n > 127:
                     n, pos = long_uvarint(data, pos, n)
-                n -= 1
-                if n == -1:
+                if n == 0:
                     node_endpoints_rack = None
                 else:
-                    stop = pos + n
-                    if n < 0 or stop > size:
-                        raise bad_length("rack", n, size - pos)
+                    stop = pos + n - 1
+                    if stop > size:
+                        raise bad_length("rack", n - 1, size - pos)
                     node_endpoints_rack = data[pos:stop].tobytes().decode()
                     pos = stop
                 tags = data[pos]

@@ -114,10 +114,9 @@ def _read_flexible_request(reader: Reader, version: int) -> FindCoordinatorReque
         pos += 1
         if n > 127:
             n, pos = long_uvarint(data, pos, n)
-        n -= 1
-        stop = pos + n
-        if n < 0 or stop > size:
-            raise bad_length("key", n, size - pos)
+        stop = pos + n - 1
+        if n == 0 or stop > size:
+            raise bad_length("key", n - 1, size - pos)
         key = data[pos:stop].tobytes().decode()
         pos = stop
     (key_type,) = unpack_b(data, pos)
@@ -138,10 +137,9 @@ def _read_flexible_request(reader: Reader, version: int) -> FindCoordinatorReque
             pos += 1
             if n > 127:
                 n, pos = long_uvarint(data, pos, n)
-            n -= 1
-            stop = pos + n
-            if n < 0 or stop > size:
-                raise bad_length("coordinator_keys", n, size - pos)
+            stop = pos + n - 1
+            if n == 0 or stop > size:
+                raise bad_length("coordinator_keys", n - 1, size - pos)
             coordinator_keys.append(data[pos:stop].tobytes().decode())
             pos = stop
     tags = data[pos]
@@ -351,13 +349,12 @@ def _read_flexible_response(reader: Reader, version: int) -> FindCoordinatorResp
         pos += 1
         if n > 127:
             n, pos = long_uvarint(data, pos, n)
-        n -= 1
-        if n == -1:
+        if n == 0:
             error_message = None
         else:
-            stop = pos + n
-            if n < 0 or stop > size:
-                raise bad_length("error_message", n, size - pos)
+            stop = pos + n - 1
+            if stop > size:
+                raise bad_length("error_message", n - 1, size - pos)
             error_message = data[pos:stop].tobytes().decode()
             pos = stop
     if version >= 4:
@@ -371,10 +368,9 @@ def _read_flexible_response(reader: Reader, version: int) -> FindCoordinatorResp
         pos += 1
         if n > 127:
             n, pos = long_uvarint(data, pos, n)
-        n -= 1
-        stop = pos + n
-        if n < 0 or stop > size:
-            raise bad_length("host", n, size - pos)
+        stop = pos + n - 1
+        if n == 0 or stop > size:
+            raise bad_length("host", n - 1, size - pos)
         host = data[pos:stop].tobytes().decode()
         pos = stop
     if version >= 4:
@@ -398,33 +394,30 @@ def _read_flexible_response(reader: Reader, version: int) -> FindCoordinatorResp
             pos += 1
             if n > 127:
                 n, pos = long_uvarint(data, pos, n)
-            n -= 1
-            stop = pos + n
-            if n < 0 or stop > size:
-                raise bad_length("key", n, size - pos)
+            stop = pos + n - 1
+            if n == 0 or stop > size:
+                raise bad_length("key", n - 1, size - pos)
             coordinators_key = data[pos:stop].tobytes().decode()
             pos = stop
             coordinators_node_id, n = unpack_iB(data, pos)
             pos += 5
             if n > 127:
                 n, pos = long_uvarint(data, pos, n)
-            n -= 1
-            stop = pos + n
-            if n < 0 or stop > size:
-                raise bad_length("host", n, size - pos)
+            stop = pos + n - 1
+            if n == 0 or stop > size:
+                raise bad_length("host", n - 1, size - pos)
             coordinators_host = data[pos:stop].tobytes().decode()
             pos = stop
             coordinators_port, coordinators_error_code, n = unpack_ihB(data, pos)
             pos += 7
             if n > 127:
                 n, pos = long_uvarint(data, pos, n)
-            n -= 1
-            if n == -1:
+            if n == 0:
                 coordinators_error_message = None
             else:
-                stop = pos + n
-                if n < 0 or stop > size:
-                    raise bad_length("error_message", n, size - pos)
+                stop = pos + n - 1
+                if stop > size:
+                    raise bad_length("error_message", n - 1, size - pos)
                 coordinators_error_message = data[pos:stop].tobytes().decode()
                 pos = stop
             tags = data[pos]

@@ -124,33 +124,30 @@ def _read_flexible_request(reader: Reader, version: int) -> HeartbeatRequest:
     pos += 1
     if n > 127:
         n, pos = long_uvarint(data, pos, n)
-    n -= 1
-    stop = pos + n
-    if n < 0 or stop > size:
-        raise bad_length("group_id", n, size - pos)
+    stop = pos + n - 1
+    if n == 0 or stop > size:
+        raise bad_length("group_id", n - 1, size - pos)
     group_id = data[pos:stop].tobytes().decode()
     pos = stop
     generation_id, n = unpack_iB(data, pos)
     pos += 5
     if n > 127:
         n, pos = long_uvarint(data, pos, n)
-    n -= 1
-    stop = pos + n
-    if n < 0 or stop > size:
-        raise bad_length("member_id", n, size - pos)
+    stop = pos + n - 1
+    if n == 0 or stop > size:
+        raise bad_length("member_id", n - 1, size - pos)
     member_id = data[pos:stop].tobytes().decode()
     pos = stop
     n = data[pos]
     pos += 1
     if n > 127:
         n, pos = long_uvarint(data, pos, n)
-    n -= 1
-    if n == -1:
+    if n == 0:
         group_instance_id = None
     else:
-        stop = pos + n
-        if n < 0 or stop > size:
-            raise bad_length("group_instance_id", n, size - pos)
+        stop = pos + n - 1
+        if stop > size:
+            raise bad_length("group_instance_id", n - 1, size - pos)
         group_instance_id = data[pos:stop].tobytes().decode()
         pos = stop
     tags = data[pos]

@@ -197,10 +197,9 @@ def _read_flexible_request(reader: Reader, version: int) -> IncrementalAlterConf
         pos += 2
         if n > 127:
             n, pos = long_uvarint(data, pos, n)
-        n -= 1
-        stop = pos + n
-        if n < 0 or stop > size:
-            raise bad_length("resource_name", n, size - pos)
+        stop = pos + n - 1
+        if n == 0 or stop > size:
+            raise bad_length("resource_name", n - 1, size - pos)
         resources_resource_name = data[pos:stop].tobytes().decode()
         pos = stop
         n = data[pos]
@@ -217,23 +216,21 @@ def _read_flexible_request(reader: Reader, version: int) -> IncrementalAlterConf
             pos += 1
             if n > 127:
                 n, pos = long_uvarint(data, pos, n)
-            n -= 1
-            stop = pos + n
-            if n < 0 or stop > size:
-                raise bad_length("name", n, size - pos)
+            stop = pos + n - 1
+            if n == 0 or stop > size:
+                raise bad_length("name", n - 1, size - pos)
             configs_name = data[pos:stop].tobytes().decode()
             pos = stop
             configs_config_operation, n = unpack_bB(data, pos)
             pos += 2
             if n > 127:
                 n, pos = long_uvarint(data, pos, n)
-            n -= 1
-            if n == -1:
+            if n == 0:
                 configs_value = None
             else:
-                stop = pos + n
-                if n < 0 or stop > size:
-                    raise bad_length("value", n, size - pos)
+                stop = pos + n - 1
+                if stop > size:
+                    raise bad_length("value", n - 1, size - pos)
                 configs_value = data[pos:stop].tobytes().decode()
                 pos = stop
             tags = data[pos]
@@ -428,23 +425,21 @@ def _read_flexible_response(reader: Reader, version: int) -> IncrementalAlterCon
         pos += 3
         if n > 127:
             n, pos = long_uvarint(data, pos, n)
-        n -= 1
-        if n == -1:
+        if n == 0:
             responses_error_message = None
         else:
-            stop = pos + n
-            if n < 0 or stop > size:
-                raise bad_length("error_message", n, size - pos)
+            stop = pos + n - 1
+            if stop > size:
+                raise bad_length("error_message", n - 1, size - pos)
             responses_error_message = data[pos:stop].tobytes().decode()
             pos = stop
         responses_resource_type, n = unpack_bB(data, pos)
         pos += 2
         if n > 127:
             n, pos = long_uvarint(data, pos, n)
-        n -= 1
-        stop = pos + n
-        if n < 0 or stop > size:
-            raise bad_length("resource_name", n, size - pos)
+        stop = pos + n - 1
+        if n == 0 or stop > size:
+            raise bad_length("resource_name", n - 1, size - pos)
         responses_resource_name = data[pos:stop].tobytes().decode()
         pos = stop
         tags = data[pos]

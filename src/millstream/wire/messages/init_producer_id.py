@@ -108,13 +108,12 @@ def _read_flexible_request(reader: Reader, version: int) -> InitProducerIdReques
     pos += 1
     if n > 127:
         n, pos = long_uvarint(data, pos, n)
-    n -= 1
-    if n == -1:
+    if n == 0:
         transactional_id = None
     else:
-        stop = pos + n
-        if n < 0 or stop > size:
-            raise bad_length("transactional_id", n, size - pos)
+        stop = pos + n - 1
+        if stop > size:
+            raise bad_length("transactional_id", n - 1, size - pos)
         transactional_id = data[pos:stop].tobytes().decode()
         pos = stop
     if version >= 3:

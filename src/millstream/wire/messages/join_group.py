@@ -217,43 +217,39 @@ def _read_flexible_request(reader: Reader, version: int) -> JoinGroupRequest:
     pos += 1
     if n > 127:
         n, pos = long_uvarint(data, pos, n)
-    n -= 1
-    stop = pos + n
-    if n < 0 or stop > size:
-        raise bad_length("group_id", n, size - pos)
+    stop = pos + n - 1
+    if n == 0 or stop > size:
+        raise bad_length("group_id", n - 1, size - pos)
     group_id = data[pos:stop].tobytes().decode()
     pos = stop
     session_timeout_ms, rebalance_timeout_ms, n = unpack_iiB(data, pos)
     pos += 9
     if n > 127:
         n, pos = long_uvarint(data, pos, n)
-    n -= 1
-    stop = pos + n
-    if n < 0 or stop > size:
-        raise bad_length("member_id", n, size - pos)
+    stop = pos + n - 1
+    if n == 0 or stop > size:
+        raise bad_length("member_id", n - 1, size - pos)
     member_id = data[pos:stop].tobytes().decode()
     pos = stop
     n = data[pos]
     pos += 1
     if n > 127:
         n, pos = long_uvarint(data, pos, n)
-    n -= 1
-    if n == -1:
+    if n == 0:
         group_instance_id = None
     else:
-        stop = pos + n
-        if n < 0 or stop > size:
-            raise bad_length("group_instance_id", n, size - pos)
+        stop = pos + n - 1
+        if stop > size:
+            raise bad_length("group_instance_id", n - 1, size - pos)
         group_instance_id = data[pos:stop].tobytes().decode()
         pos = stop
     n = data[pos]
     pos += 1
     if n > 127:
         n, pos = long_uvarint(data, pos, n)
-    n -= 1
-    stop = pos + n
-    if n < 0 or stop > size:
-        raise bad_length("protocol_type", n, size - pos)
+    stop = pos + n - 1
+    if n == 0 or stop > size:
+        raise bad_length("protocol_type", n - 1, size - pos)
     protocol_type = data[pos:stop].tobytes().decode()
     pos = stop
     n = data[pos]
@@ -270,20 +266,18 @@ def _read_flexible_request(reader: Reader, version: int) -> JoinGroupRequest:
         pos += 1
         if n > 127:
             n, pos = long_uvarint(data, pos, n)
-        n -= 1
-        stop = pos + n
-        if n < 0 or stop > size:
-            raise bad_length("name", n, size - pos)
+        stop = pos + n - 1
+        if n == 0 or stop > size:
+            raise bad_length("name", n - 1, size - pos)
         protocols_name = data[pos:stop].tobytes().decode()
         pos = stop
         n = data[pos]
         pos += 1
         if n > 127:
             n, pos = long_uvarint(data, pos, n)
-        n -= 1
-        stop = pos + n
-        if n < 0 or stop > size:
-            raise bad_length("metadata", n, size - pos)
+        stop = pos + n - 1
+        if n == 0 or stop > size:
+            raise bad_length("metadata", n - 1, size - pos)
         protocols_metadata = data[pos:stop].tobytes()
         pos = stop
         tags = data[pos]
@@ -297,13 +291,12 @@ def _read_flexible_request(reader: Reader, version: int) -> JoinGroupRequest:
         pos += 1
         if n > 127:
             n, pos = long_uvarint(data, pos, n)
-        n -= 1
-        if n == -1:
+        if n == 0:
             reason = None
         else:
-            stop = pos + n
-            if n < 0 or stop > size:
-                raise bad_length("reason", n, size - pos)
+            stop = pos + n - 1
+            if stop > size:
+                raise bad_length("reason", n - 1, size - pos)
             reason = data[pos:stop].tobytes().decode()
             pos = stop
     tags = data[pos]
@@ -582,36 +575,33 @@ def _read_flexible_response(reader: Reader, version: int) -> JoinGroupResponse:
         pos += 1
         if n > 127:
             n, pos = long_uvarint(data, pos, n)
-        n -= 1
-        if n == -1:
+        if n == 0:
             protocol_type = None
         else:
-            stop = pos + n
-            if n < 0 or stop > size:
-                raise bad_length("protocol_type", n, size - pos)
+            stop = pos + n - 1
+            if stop > size:
+                raise bad_length("protocol_type", n - 1, size - pos)
             protocol_type = data[pos:stop].tobytes().decode()
             pos = stop
     n = data[pos]
     pos += 1
     if n > 127:
         n, pos = long_uvarint(data, pos, n)
-    n -= 1
-    if n == -1 and version >= 7:
+    if n == 0 and version >= 7:
         protocol_name = None
     else:
-        stop = pos + n
-        if n < 0 or stop > size:
-            raise bad_length("protocol_name", n, size - pos)
+        stop = pos + n - 1
+        if n == 0 or stop > size:
+            raise bad_length("protocol_name", n - 1, size - pos)
         protocol_name = data[pos:stop].tobytes().decode()
         pos = stop
     n = data[pos]
     pos += 1
     if n > 127:
         n, pos = long_uvarint(data, pos, n)
-    n -= 1
-    stop = pos + n
-    if n < 0 or stop > size:
-        raise bad_length("leader", n, size - pos)
+    stop = pos + n - 1
+    if n == 0 or stop > size:
+        raise bad_length("leader", n - 1, size - pos)
     leader = data[pos:stop].tobytes().decode()
     pos = stop
     if version >= 9:
@@ -625,10 +615,9 @@ def _read_flexible_response(reader: Reader, version: int) -> JoinGroupResponse:
         skip_assignment = False
         if n > 127:
             n, pos = long_uvarint(data, pos, n)
-    n -= 1
-    stop = pos + n
-    if n < 0 or stop > size:
-        raise bad_length("member_id", n, size - pos)
+    stop = pos + n - 1
+    if n == 0 or stop > size:
+        raise bad_length("member_id", n - 1, size - pos)
     member_id = data[pos:stop].tobytes().decode()
     pos = stop
     n = data[pos]
@@ -645,33 +634,30 @@ def _read_flexible_response(reader: Reader, version: int) -> JoinGroupResponse:
         pos += 1
         if n > 127:
             n, pos = long_uvarint(data, pos, n)
-        n -= 1
-        stop = pos + n
-        if n < 0 or stop > size:
-            raise bad_length("member_id", n, size - pos)
+        stop = pos + n - 1
+        if n == 0 or stop > size:
+            raise bad_length("member_id", n - 1, size - pos)
         members_member_id = data[pos:stop].tobytes().decode()
         pos = stop
         n = data[pos]
         pos += 1
         if n > 127:
             n, pos = long_uvarint(data, pos, n)
-        n -= 1
-        if n == -1:
+        if n == 0:
             members_group_instance_id = None
         else:
-            stop = pos + n
-            if n < 0 or stop > size:
-                raise bad_length("group_instance_id", n, size - pos)
+            stop = pos + n - 1
+            if stop > size:
+                raise bad_length("group_instance_id", n - 1, size - pos)
             members_group_instance_id = data[pos:stop].tobytes().decode()
             pos = stop
         n = data[pos]
         pos += 1
         if n > 127:
             n, pos = long_uvarint(data, pos, n)
-        n -= 1
-        stop = pos + n
-        if n < 0 or stop > size:
-            raise bad_length("metadata", n, size - pos)
+        stop = pos + n - 1
+        if n == 0 or stop > size:
+            raise bad_length("metadata", n - 1, size - pos)
         members_metadata = data[pos:stop].tobytes()
         pos = stop
         tags = data[pos]

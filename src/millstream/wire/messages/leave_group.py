@@ -170,10 +170,9 @@ def _read_flexible_request(reader: Reader, version: int) -> LeaveGroupRequest:
     pos += 1
     if n > 127:
         n, pos = long_uvarint(data, pos, n)
-    n -= 1
-    stop = pos + n
-    if n < 0 or stop > size:
-        raise bad_length("group_id", n, size - pos)
+    stop = pos + n - 1
+    if n == 0 or stop > size:
+        raise bad_length("group_id", n - 1, size - pos)
     group_id = data[pos:stop].tobytes().decode()
     pos = stop
     n = data[pos]
@@ -190,23 +189,21 @@ def _read_flexible_request(reader: Reader, version: int) -> LeaveGroupRequest:
         pos += 1
         if n > 127:
             n, pos = long_uvarint(data, pos, n)
-        n -= 1
-        stop = pos + n
-        if n < 0 or stop > size:
-            raise bad_length("member_id", n, size - pos)
+        stop = pos + n - 1
+        if n == 0 or stop > size:
+            raise bad_length("member_id", n - 1, size - pos)
         members_member_id = data[pos:stop].tobytes().decode()
         pos = stop
         n = data[pos]
         pos += 1
         if n > 127:
             n, pos = long_uvarint(data, pos, n)
-        n -= 1
-        if n == -1:
+        if n == 0:
             members_group_instance_id = None
         else:
-            stop = pos + n
-            if n < 0 or stop > size:
-                raise bad_length("group_instance_id", n, size - pos)
+            stop = pos + n - 1
+            if stop > size:
+                raise bad_length("group_instance_id", n - 1, size - pos)
             members_group_instance_id = data[pos:stop].tobytes().decode()
             pos = stop
         members_reason = None
@@ -215,13 +212,12 @@ def _read_flexible_request(reader: Reader, version: int) -> LeaveGroupRequest:
             pos += 1
             if n > 127:
                 n, pos = long_uvarint(data, pos, n)
-            n -= 1
-            if n == -1:
+            if n == 0:
                 members_reason = None
             else:
-                stop = pos + n
-                if n < 0 or stop > size:
-                    raise bad_length("reason", n, size - pos)
+                stop = pos + n - 1
+                if stop > size:
+                    raise bad_length("reason", n - 1, size - pos)
                 members_reason = data[pos:stop].tobytes().decode()
                 pos = stop
         tags = data[pos]
@@ -416,23 +412,21 @@ def _read_flexible_response(reader: Reader, version: int) -> LeaveGroupResponse:
         pos += 1
         if n > 127:
             n, pos = long_uvarint(data, pos, n)
-        n -= 1
-        stop = pos + n
-        if n < 0 or stop > size:
-            raise bad_length("member_id", n, size - pos)
+        stop = pos + n - 1
+        if n == 0 or stop > size:
+            raise bad_length("member_id", n - 1, size - pos)
         members_member_id = data[pos:stop].tobytes().decode()
         pos = stop
         n = data[pos]
         pos += 1
         if n > 127:
             n, pos = long_uvarint(data, pos, n)
-        n -= 1
-        if n == -1:
+        if n == 0:
             members_group_instance_id = None
         else:
-            stop = pos + n
-            if n < 0 or stop > size:
-                raise bad_length("group_instance_id", n, size - pos)
+            stop = pos + n - 1
+            if stop > size:
+                raise bad_length("group_instance_id", n - 1, size - pos)
             members_group_instance_id = data[pos:stop].tobytes().decode()
             pos = stop
         members_error_code, tags = unpack_hB(data, pos)

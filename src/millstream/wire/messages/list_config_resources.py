@@ -176,10 +176,9 @@ def _read_flexible_response(reader: Reader, version: int) -> ListConfigResources
         pos += 1
         if n > 127:
             n, pos = long_uvarint(data, pos, n)
-        n -= 1
-        stop = pos + n
-        if n < 0 or stop > size:
-            raise bad_length("resource_name", n, size - pos)
+        stop = pos + n - 1
+        if n == 0 or stop > size:
+            raise bad_length("resource_name", n - 1, size - pos)
         config_resources_resource_name = data[pos:stop].tobytes().decode()
         pos = stop
         if version >= 1:

@@ -120,10 +120,9 @@ def _read_flexible_request(reader: Reader, version: int) -> ListGroupsRequest:
             pos += 1
             if n > 127:
                 n, pos = long_uvarint(data, pos, n)
-            n -= 1
-            stop = pos + n
-            if n < 0 or stop > size:
-                raise bad_length("states_filter", n, size - pos)
+            stop = pos + n - 1
+            if n == 0 or stop > size:
+                raise bad_length("states_filter", n - 1, size - pos)
             states_filter.append(data[pos:stop].tobytes().decode())
             pos = stop
     types_filter: list[str] = EMPTY
@@ -142,10 +141,9 @@ def _read_flexible_request(reader: Reader, version: int) -> ListGroupsRequest:
             pos += 1
             if n > 127:
                 n, pos = long_uvarint(data, pos, n)
-            n -= 1
-            stop = pos + n
-            if n < 0 or stop > size:
-                raise bad_length("types_filter", n, size - pos)
+            stop = pos + n - 1
+            if n == 0 or stop > size:
+                raise bad_length("types_filter", n - 1, size - pos)
             types_filter.append(data[pos:stop].tobytes().decode())
             pos = stop
     tags = data[pos]
@@ -292,20 +290,18 @@ def _read_flexible_response(reader: Reader, version: int) -> ListGroupsResponse:
         pos += 1
         if n > 127:
             n, pos = long_uvarint(data, pos, n)
-        n -= 1
-        stop = pos + n
-        if n < 0 or stop > size:
-            raise bad_length("group_id", n, size - pos)
+        stop = pos + n - 1
+        if n == 0 or stop > size:
+            raise bad_length("group_id", n - 1, size - pos)
         groups_group_id = data[pos:stop].tobytes().decode()
         pos = stop
         n = data[pos]
         pos += 1
         if n > 127:
             n, pos = long_uvarint(data, pos, n)
-        n -= 1
-        stop = pos + n
-        if n < 0 or stop > size:
-            raise bad_length("protocol_type", n, size - pos)
+        stop = pos + n - 1
+        if n == 0 or stop > size:
+            raise bad_length("protocol_type", n - 1, size - pos)
         groups_protocol_type = data[pos:stop].tobytes().decode()
         pos = stop
         groups_group_state = ""
@@ -314,10 +310,9 @@ def _read_flexible_response(reader: Reader, version: int) -> ListGroupsResponse:
             pos += 1
             if n > 127:
                 n, pos = long_uvarint(data, pos, n)
-            n -= 1
-            stop = pos + n
-            if n < 0 or stop > size:
-                raise bad_length("group_state", n, size - pos)
+            stop = pos + n - 1
+            if n == 0 or stop > size:
+                raise bad_length("group_state", n - 1, size - pos)
             groups_group_state = data[pos:stop].tobytes().decode()
             pos = stop
         groups_group_type = ""
@@ -326,10 +321,9 @@ def _read_flexible_response(reader: Reader, version: int) -> ListGroupsResponse:
             pos += 1
             if n > 127:
                 n, pos = long_uvarint(data, pos, n)
-            n -= 1
-            stop = pos + n
-            if n < 0 or stop > size:
-                raise bad_length("group_type", n, size - pos)
+            stop = pos + n - 1
+            if n == 0 or stop > size:
+                raise bad_length("group_type", n - 1, size - pos)
             groups_group_type = data[pos:stop].tobytes().decode()
             pos = stop
         tags = data[pos]

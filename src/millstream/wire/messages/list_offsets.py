@@ -181,10 +181,9 @@ def _read_flexible_request(reader: Reader, version: int) -> ListOffsetsRequest:
         pos += 1
         if n > 127:
             n, pos = long_uvarint(data, pos, n)
-        n -= 1
-        stop = pos + n
-        if n < 0 or stop > size:
-            raise bad_length("name", n, size - pos)
+        stop = pos + n - 1
+        if n == 0 or stop > size:
+            raise bad_length("name", n - 1, size - pos)
         topics_name = data[pos:stop].tobytes().decode()
         pos = stop
         n = data[pos]
@@ -397,10 +396,9 @@ def _read_flexible_response(reader: Reader, version: int) -> ListOffsetsResponse
         pos += 1
         if n > 127:
             n, pos = long_uvarint(data, pos, n)
-        n -= 1
-        stop = pos + n
-        if n < 0 or stop > size:
-            raise bad_length("name", n, size - pos)
+        stop = pos + n - 1
+        if n == 0 or stop > size:
+            raise bad_length("name", n - 1, size - pos)
         topics_name = data[pos:stop].tobytes().decode()
         pos = stop
         n = data[pos]

@@ -198,13 +198,12 @@ def _read_flexible_request(reader: Reader, version: int) -> MetadataRequest:
                 topics_topic_id = ZERO_UUID
                 if n > 127:
                     n, pos = long_uvarint(data, pos, n)
-            n -= 1
-            if n == -1 and version >= 10:
+            if n == 0 and version >= 10:
                 topics_name = None
             else:
-                stop = pos + n
-                if n < 0 or stop > size:
-                    raise bad_length("name", n, size - pos)
+                stop = pos + n - 1
+                if n == 0 or stop > size:
+                    raise bad_length("name", n - 1, size - pos)
                 topics_name = data[pos:stop].tobytes().decode()
                 pos = stop
             tags = data[pos]
@@ -566,23 +565,21 @@ def _read_flexible_response(reader: Reader, version: int) -> MetadataResponse:
         pos += 5
         if n > 127:
             n, pos = long_uvarint(data, pos, n)
-        n -= 1
-        stop = pos + n
-        if n < 0 or stop > size:
-            raise bad_length("host", n, size - pos)
+        stop = pos + n - 1
+        if n == 0 or stop > size:
+            raise bad_length("host", n - 1, size - pos)
         brokers_host = data[pos:stop].tobytes().decode()
         pos = stop
         brokers_port, n = unpack_iB(data, pos)
         pos += 5
         if n > 127:
             n, pos = long_uvarint(data, pos, n)
-        n -= 1
-        if n == -1:
+        if n == 0:
             brokers_rack = None
         else:
-            stop = pos + n
-            if n < 0 or stop > size:
-                raise bad_length("rack", n, size - pos)
+            stop = pos + n - 1
+            if stop > size:
+                raise bad_length("rack", n - 1, size - pos)
             brokers_rack = data[pos:stop].tobytes().decode()
             pos = stop
         tags = data[pos]
@@ -594,13 +591,12 @@ def _read_flexible_response(reader: Reader, version: int) -> MetadataResponse:
     pos += 1
     if n > 127:
         n, pos = long_uvarint(data, pos, n)
-    n -= 1
-    if n == -1:
+    if n == 0:
         cluster_id = None
     else:
-        stop = pos + n
-        if n < 0 or stop > size:
-            raise bad_length("cluster_id", n, size - pos)
+        stop = pos + n - 1
+        if stop > size:
+            raise bad_length("cluster_id", n - 1, size - pos)
         cluster_id = data[pos:stop].tobytes().decode()
         pos = stop
     controller_id, n = unpack_iB(data, pos)
@@ -617,13 +613,12 @@ def _read_flexible_response(reader: Reader, version: int) -> MetadataResponse:
         pos += 3
         if n > 127:
             n, pos = long_uvarint(data, pos, n)
-        n -= 1
-        if n == -1 and version >= 12:
+        if n == 0 and version >= 12:
             topics_name = None
         else:
-            stop = pos + n
-            if n < 0 or stop > size:
-                raise bad_length("name", n, size - pos)
+            stop = pos + n - 1
+            if n == 0 or stop > size:
+                raise bad_length("name", n - 1, size - pos)
             topics_name = data[pos:stop].tobytes().decode()
             pos = stop
         if version >= 10:

@@ -243,33 +243,30 @@ def _read_flexible_request(reader: Reader, version: int) -> OffsetCommitRequest:
     pos += 1
     if n > 127:
         n, pos = long_uvarint(data, pos, n)
-    n -= 1
-    stop = pos + n
-    if n < 0 or stop > size:
-        raise bad_length("group_id", n, size - pos)
+    stop = pos + n - 1
+    if n == 0 or stop > size:
+        raise bad_length("group_id", n - 1, size - pos)
     group_id = data[pos:stop].tobytes().decode()
     pos = stop
     generation_id_or_member_epoch, n = unpack_iB(data, pos)
     pos += 5
     if n > 127:
         n, pos = long_uvarint(data, pos, n)
-    n -= 1
-    stop = pos + n
-    if n < 0 or stop > size:
-        raise bad_length("member_id", n, size - pos)
+    stop = pos + n - 1
+    if n == 0 or stop > size:
+        raise bad_length("member_id", n - 1, size - pos)
     member_id = data[pos:stop].tobytes().decode()
     pos = stop
     n = data[pos]
     pos += 1
     if n > 127:
         n, pos = long_uvarint(data, pos, n)
-    n -= 1
-    if n == -1:
+    if n == 0:
         group_instance_id = None
     else:
-        stop = pos + n
-        if n < 0 or stop > size:
-            raise bad_length("group_instance_id", n, size - pos)
+        stop = pos + n - 1
+        if stop > size:
+            raise bad_length("group_instance_id", n - 1, size - pos)
         group_instance_id = data[pos:stop].tobytes().decode()
         pos = stop
     n = data[pos]
@@ -288,10 +285,9 @@ def _read_flexible_request(reader: Reader, version: int) -> OffsetCommitRequest:
             pos += 1
             if n > 127:
                 n, pos = long_uvarint(data, pos, n)
-            n -= 1
-            stop = pos + n
-            if n < 0 or stop > size:
-                raise bad_length("name", n, size - pos)
+            stop = pos + n - 1
+            if n == 0 or stop > size:
+                raise bad_length("name", n - 1, size - pos)
             topics_name = data[pos:stop].tobytes().decode()
             pos = stop
         if version >= 10:
@@ -315,13 +311,12 @@ def _read_flexible_request(reader: Reader, version: int) -> OffsetCommitRequest:
             pos += 17
             if n > 127:
                 n, pos = long_uvarint(data, pos, n)
-            n -= 1
-            if n == -1:
+            if n == 0:
                 partitions_committed_metadata = None
             else:
-                stop = pos + n
-                if n < 0 or stop > size:
-                    raise bad_length("committed_metadata", n, size - pos)
+                stop = pos + n - 1
+                if stop > size:
+                    raise bad_length("committed_metadata", n - 1, size - pos)
                 partitions_committed_metadata = data[pos:stop].tobytes().decode()
                 pos = stop
             tags = data[pos]
@@ -551,10 +546,9 @@ def _read_flexible_response(reader: Reader, version: int) -> OffsetCommitRespons
             pos += 1
             if n > 127:
                 n, pos = long_uvarint(data, pos, n)
-            n -= 1
-            stop = pos + n
-            if n < 0 or stop > size:
-                raise bad_length("name", n, size - pos)
+            stop = pos + n - 1
+            if n == 0 or stop > size:
+                raise bad_length("name", n - 1, size - pos)
             topics_name = data[pos:stop].tobytes().decode()
             pos = stop
         if version >= 10:

@@ -261,10 +261,9 @@ def _read_flexible_request(reader: Reader, version: int) -> OffsetFetchRequest:
         pos += 1
         if n > 127:
             n, pos = long_uvarint(data, pos, n)
-        n -= 1
-        stop = pos + n
-        if n < 0 or stop > size:
-            raise bad_length("group_id", n, size - pos)
+        stop = pos + n - 1
+        if n == 0 or stop > size:
+            raise bad_length("group_id", n - 1, size - pos)
         group_id = data[pos:stop].tobytes().decode()
         pos = stop
     topics: list[OffsetFetchRequestTopic] | None = EMPTY
@@ -286,10 +285,9 @@ def _read_flexible_request(reader: Reader, version: int) -> OffsetFetchRequest:
                 pos += 1
                 if n > 127:
                     n, pos = long_uvarint(data, pos, n)
-                n -= 1
-                stop = pos + n
-                if n < 0 or stop > size:
-                    raise bad_length("name", n, size - pos)
+                stop = pos + n - 1
+                if n == 0 or stop > size:
+                    raise bad_length("name", n - 1, size - pos)
                 topics_name = data[pos:stop].tobytes().decode()
                 pos = stop
                 n = data[pos]
@@ -323,10 +321,9 @@ def _read_flexible_request(reader: Reader, version: int) -> OffsetFetchRequest:
             pos += 1
             if n > 127:
                 n, pos = long_uvarint(data, pos, n)
-            n -= 1
-            stop = pos + n
-            if n < 0 or stop > size:
-                raise bad_length("group_id", n, size - pos)
+            stop = pos + n - 1
+            if n == 0 or stop > size:
+                raise bad_length("group_id", n - 1, size - pos)
             groups_group_id = data[pos:stop].tobytes().decode()
             pos = stop
             groups_member_id = None
@@ -335,13 +332,12 @@ def _read_flexible_request(reader: Reader, version: int) -> OffsetFetchRequest:
                 pos += 1
                 if n > 127:
                     n, pos = long_uvarint(data, pos, n)
-                n -= 1
-                if n == -1:
+                if n == 0:
                     groups_member_id = None
                 else:
-                    stop = pos + n
-                    if n < 0 or stop > size:
-                        raise bad_length("member_id", n, size - pos)
+                    stop = pos + n - 1
+                    if stop > size:
+                        raise bad_length("member_id", n - 1, size - pos)
                     groups_member_id = data[pos:stop].tobytes().decode()
                     pos = stop
             if version >= 9:
@@ -371,10 +367,9 @@ def _read_flexible_request(reader: Reader, version: int) -> OffsetFetchRequest:
                         pos += 1
                         if n > 127:
                             n, pos = long_uvarint(data, pos, n)
-                        n -= 1
-                        stop = pos + n
-                        if n < 0 or stop > size:
-                            raise bad_length("name", n, size - pos)
+                        stop = pos + n - 1
+                        if n == 0 or stop > size:
+                            raise bad_length("name", n - 1, size - pos)
                         groups_topics_name = data[pos:stop].tobytes().decode()
                         pos = stop
                     if version >= 10:
@@ -733,10 +728,9 @@ def _read_flexible_response(reader: Reader, version: int) -> OffsetFetchResponse
             pos += 1
             if n > 127:
                 n, pos = long_uvarint(data, pos, n)
-            n -= 1
-            stop = pos + n
-            if n < 0 or stop > size:
-                raise bad_length("name", n, size - pos)
+            stop = pos + n - 1
+            if n == 0 or stop > size:
+                raise bad_length("name", n - 1, size - pos)
             topics_name = data[pos:stop].tobytes().decode()
             pos = stop
             n = data[pos]
@@ -753,13 +747,12 @@ def _read_flexible_response(reader: Reader, version: int) -> OffsetFetchResponse
                 pos += 17
                 if n > 127:
                     n, pos = long_uvarint(data, pos, n)
-                n -= 1
-                if n == -1:
+                if n == 0:
                     partitions_metadata = None
                 else:
-                    stop = pos + n
-                    if n < 0 or stop > size:
-                        raise bad_length("metadata", n, size - pos)
+                    stop = pos + n - 1
+                    if stop > size:
+                        raise bad_length("metadata", n - 1, size - pos)
                     partitions_metadata = data[pos:stop].tobytes().decode()
                     pos = stop
                 partitions_error_code, tags = unpack_hB(data, pos)
@@ -793,10 +786,9 @@ def _read_flexible_response(reader: Reader, version: int) -> OffsetFetchResponse
             pos += 1
             if n > 127:
                 n, pos = long_uvarint(data, pos, n)
-            n -= 1
-            stop = pos + n
-            if n < 0 or stop > size:
-                raise bad_length("group_id", n, size - pos)
+            stop = pos + n - 1
+            if n == 0 or stop > size:
+                raise bad_length("group_id", n - 1, size - pos)
             groups_group_id = data[pos:stop].tobytes().decode()
             pos = stop
             n = data[pos]
@@ -815,10 +807,9 @@ def _read_flexible_response(reader: Reader, version: int) -> OffsetFetchResponse
                     pos += 1
                     if n > 127:
                         n, pos = long_uvarint(data, pos, n)
-                    n -= 1
-                    stop = pos + n
-                    if n < 0 or stop > size:
-                        raise bad_length("name", n, size - pos)
+                    stop = pos + n - 1
+                    if n == 0 or stop > size:
+                        raise bad_length("name", n - 1, size - pos)
                     groups_topics_name = data[pos:stop].tobytes().decode()
                     pos = stop
                 if version >= 10:
@@ -842,13 +833,12 @@ def _read_flexible_response(reader: Reader, version: int) -> OffsetFetchResponse
                     pos += 17
                     if n > 127:
                         n, pos = long_uvarint(data, pos, n)
-                    n -= 1
-                    if n == -1:
+                    if n == 0:
                         topics_partitions_metadata = None
                     else:
-                        stop = pos + n
-                        if n < 0 or stop > size:
-                            raise bad_length("metadata", n, size - pos)
+                        stop = pos + n - 1
+                        if stop > size:
+                            raise bad_length("metadata", n - 1, size - pos)
                         topics_partitions_metadata = data[pos:stop].tobytes().decode()
                         pos = stop
                     topics_partitions_error_code, tags = unpack_hB(data, pos)

@@ -162,10 +162,9 @@ def _read_flexible_request(reader: Reader, version: int) -> OffsetForLeaderEpoch
         pos += 1
         if n > 127:
             n, pos = long_uvarint(data, pos, n)
-        n -= 1
-        stop = pos + n
-        if n < 0 or stop > size:
-            raise bad_length("topic", n, size - pos)
+        stop = pos + n - 1
+        if n == 0 or stop > size:
+            raise bad_length("topic", n - 1, size - pos)
         topics_topic = data[pos:stop].tobytes().decode()
         pos = stop
         n = data[pos]
@@ -360,10 +359,9 @@ def _read_flexible_response(reader: Reader, version: int) -> OffsetForLeaderEpoc
         pos += 1
         if n > 127:
             n, pos = long_uvarint(data, pos, n)
-        n -= 1
-        stop = pos + n
-        if n < 0 or stop > size:
-            raise bad_length("topic", n, size - pos)
+        stop = pos + n - 1
+        if n == 0 or stop > size:
+            raise bad_length("topic", n - 1, size - pos)
         topics_topic = data[pos:stop].tobytes().decode()
         pos = stop
         n = data[pos]

@@ -207,13 +207,12 @@ def _read_flexible_request(reader: Reader, version: int) -> ProduceRequest:
     pos += 1
     if n > 127:
         n, pos = long_uvarint(data, pos, n)
-    n -= 1
-    if n == -1:
+    if n == 0:
         transactional_id = None
     else:
-        stop = pos + n
-        if n < 0 or stop > size:
-            raise bad_length("transactional_id", n, size - pos)
+        stop = pos + n - 1
+        if stop > size:
+            raise bad_length("transactional_id", n - 1, size - pos)
         transactional_id = data[pos:stop].tobytes().decode()
         pos = stop
     acks, timeout_ms, n = unpack_hiB(data, pos)
@@ -232,10 +231,9 @@ def _read_flexible_request(reader: Reader, version: int) -> ProduceRequest:
             pos += 1
             if n > 127:
                 n, pos = long_uvarint(data, pos, n)
-            n -= 1
-            stop = pos + n
-            if n < 0 or stop > size:
-                raise bad_length("name", n, size - pos)
+            stop = pos + n - 1
+            if n == 0 or stop > size:
+                raise bad_length("name", n - 1, size - pos)
             topic_data_name = data[pos:stop].tobytes().decode()
             pos = stop
         if version >= 13:
@@ -258,14 +256,18 @@ def _read_flexible_request(reader: Reader, version: int) -> ProduceRequest:
             partition_data_index, n = unpack_iB(data, pos)
             pos += 5
             if n > 127:
-                n, pos = long_uvarint(data, pos, n)
-            n -= 1
-            if n == -1:
+                more = data[pos]
+                if more < 128:
+                    n += (more - 1) << 7
+                    pos += 1
+                else:
+                    n, pos = long_uvarint(data, pos, n)
+            if n == 0:
                 partition_data_records = None
             else:
-                stop = pos + n
-                if n < 0 or stop > size:
-                    raise bad_length("records", n, size - pos)
+                stop = pos + n - 1
+                if stop > size:
+                    raise bad_length("records", n - 1, size - pos)
                 partition_data_records = data[pos:stop]
                 pos = stop
             tags = data[pos]
@@ -630,10 +632,9 @@ def _read_flexible_response(reader: Reader, version: int) -> ProduceResponse:
             pos += 1
             if n > 127:
                 n, pos = long_uvarint(data, pos, n)
-            n -= 1
-            stop = pos + n
-            if n < 0 or stop > size:
-                raise bad_length("name", n, size - pos)
+            stop = pos + n - 1
+            if n == 0 or stop > size:
+                raise bad_length("name", n - 1, size - pos)
             responses_name = data[pos:stop].tobytes().decode()
             pos = stop
         if version >= 13:
@@ -667,13 +668,12 @@ def _read_flexible_response(reader: Reader, version: int) -> ProduceResponse:
                 pos += 5
                 if n > 127:
                     n, pos = long_uvarint(data, pos, n)
-                n -= 1
-                if n == -1:
+                if n == 0:
                     record_errors_batch_index_error_message = None
                 else:
-                    stop = pos + n
-                    if n < 0 or stop > size:
-                        raise bad_length("batch_index_error_message", n, size - pos)
+                    stop = pos + n - 1
+                    if stop > size:
+                        raise bad_length("batch_index_error_message", n - 1, size - pos)
                     record_errors_batch_index_error_message = data[pos:stop].tobytes().decode()
                     pos = stop
                 tags = data[pos]
@@ -685,13 +685,12 @@ def _read_flexible_response(reader: Reader, version: int) -> ProduceResponse:
             pos += 1
             if n > 127:
                 n, pos = long_uvarint(data, pos, n)
-            n -= 1
-            if n == -1:
+            if n == 0:
                 partition_responses_error_message = None
             else:
-                stop = pos + n
-                if n < 0 or stop > size:
-                    raise bad_length("error_message", n, size - pos)
+                stop = pos + n - 1
+                if stop > size:
+                    raise bad_length("error_message", n - 1, size - pos)
                 partition_responses_error_message = data[pos:stop].tobytes().decode()
                 pos = stop
             tags = data[pos]
@@ -736,23 +735,21 @@ def _read_flexible_response(reader: Reader, version: int) -> ProduceResponse:
                 pos += 5
                 if n > 127:
                     n, pos = long_uvarint(data, pos, n)
-                n -= 1
-                stop = pos + n
-                if n < 0 or stop > size:
-                    raise bad_length("host", n, size - pos)
+                stop = pos + n - 1
+                if n == 0 or stop > size:
+                    raise bad_length("host", n - 1, size - pos)
                 node_endpoints_host = data[pos:stop].tobytes().decode()
                 pos = stop
                 node_endpoints_port, n = unpack_iB(data, pos)
                 pos += 5
                 if n > 127:
                     n, pos = long_uvarint(data, pos, n)
-                n -= 1
-                if n == -1:
+                if n == 0:
                     node_endpoints_rack = None
                 else:
-                    stop = pos + n
-                    if n < 0 or stop > size:
-                        raise bad_length("rack", n, size - pos)
+                    stop = pos + n - 1
+                    if stop > size:
+                        raise bad_length("rack", n - 1, size - pos)
                     node_endpoints_rack = data[pos:stop].tobytes().decode()
                     pos = stop
                 tags = data[pos]

@@ -207,33 +207,30 @@ def _read_flexible_request(reader: Reader, version: int) -> SyncGroupRequest:
     pos += 1
     if n > 127:
         n, pos = long_uvarint(data, pos, n)
-    n -= 1
-    stop = pos + n
-    if n < 0 or stop > size:
-        raise bad_length("group_id", n, size - pos)
+    stop = pos + n - 1
+    if n == 0 or stop > size:
+        raise bad_length("group_id", n - 1, size - pos)
     group_id = data[pos:stop].tobytes().decode()
     pos = stop
     generation_id, n = unpack_iB(data, pos)
     pos += 5
     if n > 127:
         n, pos = long_uvarint(data, pos, n)
-    n -= 1
-    stop = pos + n
-    if n < 0 or stop > size:
-        raise bad_length("member_id", n, size - pos)
+    stop = pos + n - 1
+    if n == 0 or stop > size:
+        raise bad_length("member_id", n - 1, size - pos)
     member_id = data[pos:stop].tobytes().decode()
     pos = stop
     n = data[pos]
     pos += 1
     if n > 127:
         n, pos = long_uvarint(data, pos, n)
-    n -= 1
-    if n == -1:
+    if n == 0:
         group_instance_id = None
     else:
-        stop = pos + n
-        if n < 0 or stop > size:
-            raise bad_length("group_instance_id", n, size - pos)
+        stop = pos + n - 1
+        if stop > size:
+            raise bad_length("group_instance_id", n - 1, size - pos)
         group_instance_id = data[pos:stop].tobytes().decode()
         pos = stop
     protocol_type = None
@@ -242,13 +239,12 @@ def _read_flexible_request(reader: Reader, version: int) -> SyncGroupRequest:
         pos += 1
         if n > 127:
             n, pos = long_uvarint(data, pos, n)
-        n -= 1
-        if n == -1:
+        if n == 0:
             protocol_type = None
         else:
-            stop = pos + n
-            if n < 0 or stop > size:
-                raise bad_length("protocol_type", n, size - pos)
+            stop = pos + n - 1
+            if stop > size:
+                raise bad_length("protocol_type", n - 1, size - pos)
             protocol_type = data[pos:stop].tobytes().decode()
             pos = stop
     protocol_name = None
@@ -257,13 +253,12 @@ def _read_flexible_request(reader: Reader, version: int) -> SyncGroupRequest:
         pos += 1
         if n > 127:
             n, pos = long_uvarint(data, pos, n)
-        n -= 1
-        if n == -1:
+        if n == 0:
             protocol_name = None
         else:
-            stop = pos + n
-            if n < 0 or stop > size:
-                raise bad_length("protocol_name", n, size - pos)
+            stop = pos + n - 1
+            if stop > size:
+                raise bad_length("protocol_name", n - 1, size - pos)
             protocol_name = data[pos:stop].tobytes().decode()
             pos = stop
     n = data[pos]
@@ -280,20 +275,18 @@ def _read_flexible_request(reader: Reader, version: int) -> SyncGroupRequest:
         pos += 1
         if n > 127:
             n, pos = long_uvarint(data, pos, n)
-        n -= 1
-        stop = pos + n
-        if n < 0 or stop > size:
-            raise bad_length("member_id", n, size - pos)
+        stop = pos + n - 1
+        if n == 0 or stop > size:
+            raise bad_length("member_id", n - 1, size - pos)
         assignments_member_id = data[pos:stop].tobytes().decode()
         pos = stop
         n = data[pos]
         pos += 1
         if n > 127:
             n, pos = long_uvarint(data, pos, n)
-        n -= 1
-        stop = pos + n
-        if n < 0 or stop > size:
-            raise bad_length("assignment", n, size - pos)
+        stop = pos + n - 1
+        if n == 0 or stop > size:
+            raise bad_length("assignment", n - 1, size - pos)
         assignments_assignment = data[pos:stop].tobytes()
         pos = stop
         tags = data[pos]
@@ -464,13 +457,12 @@ def _read_flexible_response(reader: Reader, version: int) -> SyncGroupResponse:
         pos += 1
         if n > 127:
             n, pos = long_uvarint(data, pos, n)
-        n -= 1
-        if n == -1:
+        if n == 0:
             protocol_type = None
         else:
-            stop = pos + n
-            if n < 0 or stop > size:
-                raise bad_length("protocol_type", n, size - pos)
+            stop = pos + n - 1
+            if stop > size:
+                raise bad_length("protocol_type", n - 1, size - pos)
             protocol_type = data[pos:stop].tobytes().decode()
             pos = stop
     protocol_name = None
@@ -479,23 +471,21 @@ def _read_flexible_response(reader: Reader, version: int) -> SyncGroupResponse:
         pos += 1
         if n > 127:
             n, pos = long_uvarint(data, pos, n)
-        n -= 1
-        if n == -1:
+        if n == 0:
             protocol_name = None
         else:
-            stop = pos + n
-            if n < 0 or stop > size:
-                raise bad_length("protocol_name", n, size - pos)
+            stop = pos + n - 1
+            if stop > size:
+                raise bad_length("protocol_name", n - 1, size - pos)
             protocol_name = data[pos:stop].tobytes().decode()
             pos = stop
     n = data[pos]
     pos += 1
     if n > 127:
         n, pos = long_uvarint(data, pos, n)
-    n -= 1
-    stop = pos + n
-    if n < 0 or stop > size:
-        raise bad_length("assignment", n, size - pos)
+    stop = pos + n - 1
+    if n == 0 or stop > size:
+        raise bad_length("assignment", n - 1, size - pos)
     assignment = data[pos:stop].tobytes()
     pos = stop
     tags = data[pos]

@@ -127,10 +127,9 @@ def _read_flexible_request(reader: Reader, version: int) -> UpdateFeaturesReques
         pos += 1
         if n > 127:
             n, pos = long_uvarint(data, pos, n)
-        n -= 1
-        stop = pos + n
-        if n < 0 or stop > size:
-            raise bad_length("feature", n, size - pos)
+        stop = pos + n - 1
+        if n == 0 or stop > size:
+            raise bad_length("feature", n - 1, size - pos)
         feature_updates_feature = data[pos:stop].tobytes().decode()
         pos = stop
         if version >= 1:
@@ -261,13 +260,12 @@ def _read_flexible_response(reader: Reader, version: int) -> UpdateFeaturesRespo
     pos += 7
     if n > 127:
         n, pos = long_uvarint(data, pos, n)
-    n -= 1
-    if n == -1:
+    if n == 0:
         error_message = None
     else:
-        stop = pos + n
-        if n < 0 or stop > size:
-            raise bad_length("error_message", n, size - pos)
+        stop = pos + n - 1
+        if stop > size:
+            raise bad_length("error_message", n - 1, size - pos)
         error_message = data[pos:stop].tobytes().decode()
         pos = stop
     results: list[UpdateFeaturesResponseFeature] = EMPTY
@@ -286,23 +284,21 @@ def _read_flexible_response(reader: Reader, version: int) -> UpdateFeaturesRespo
             pos += 1
             if n > 127:
                 n, pos = long_uvarint(data, pos, n)
-            n -= 1
-            stop = pos + n
-            if n < 0 or stop > size:
-                raise bad_length("feature", n, size - pos)
+            stop = pos + n - 1
+            if n == 0 or stop > size:
+                raise bad_length("feature", n - 1, size - pos)
             results_feature = data[pos:stop].tobytes().decode()
             pos = stop
             results_error_code, n = unpack_hB(data, pos)
             pos += 3
             if n > 127:
                 n, pos = long_uvarint(data, pos, n)
-            n -= 1
-            if n == -1:
+            if n == 0:
                 results_error_message = None
             else:
-                stop = pos + n
-                if n < 0 or stop > size:
-                    raise bad_length("error_message", n, size - pos)
+                stop = pos + n - 1
+                if stop > size:
+                    raise bad_length("error_message", n - 1, size - pos)
                 results_error_message = data[pos:stop].tobytes().decode()
                 pos = stop
             tags = data[pos]
