@@ -14,6 +14,8 @@ class Exit(IntEnum):
     USAGE = 2
     UNREACHABLE = 3
     REFUSED = 4
+    CANNOT_START = 5
+    DISK_FAILED = 74  # EX_IOERR
     INTERRUPTED = 130
 
 
@@ -25,6 +27,8 @@ Exit codes:
   2    the command line is wrong
   3    no broker could be reached, or none answered in time
   4    the broker refused
+  5    serve: could not start (port or data directory taken, registry damaged)
+  74   serve: the disk failed; what was acknowledged is on it, look at it before the next start
   130  interrupted
 """
 

@@ -4,7 +4,6 @@ import asyncio
 import os
 import resource
 import signal
-import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from random import SystemRandom
@@ -13,6 +12,7 @@ from typing import Final
 import click
 
 from millstream.broker.live_config import LiveConfig
+from millstream.cli.exits import Exit, Failure
 from millstream.env.clock import SystemClock
 from millstream.env.disk import DirectoryInUse, RealDisk
 from millstream.env.environment import Env
@@ -22,9 +22,6 @@ from millstream.node.config import NodeConfig, load
 from millstream.node.node import CannotListen, Node
 from millstream.settings import InvalidSetting
 
-DISK_FAILED: Final = 74  # EX_IOERR: an operator must look at the disk
-USAGE: Final = 2
-CANNOT_START: Final = 1
 _SYNC_THREADS: Final = 8  # logs synced side by side; the file system commits them together
 _SPARE_DESCRIPTORS: Final = 512
 
@@ -40,16 +37,19 @@ _SPARE_DESCRIPTORS: Final = 512
 @click.option(
     "--set", "sets", multiple=True, metavar="NAME=VALUE", help="Any setting by Kafka's name; may be repeated."
 )
-def serve(file: Path | None, data: str | None, listen: tuple[str, ...], sets: tuple[str, ...]) -> None:
-    """Run a node. Settings come from a TOML file, then MILLSTREAM_* variables, then flags."""
+def command(file: Path | None, data: str | None, listen: tuple[str, ...], sets: tuple[str, ...]) -> int:
+    """Run a node until it is told to stop.
+
+    Settings come from a TOML file, then MILLSTREAM_* variables, then flags.
+    """
     try:
         live = load(file, os.environ, _flags(data, listen, sets))
     except InvalidSetting as error:
-        click.echo(f"millstream: {error}", err=True)
-        sys.exit(USAGE)
+        raise click.UsageError(str(error)) from None
     config = live.get(NodeConfig)
     logs.set_up(config.log_level, config.log_format)
-    sys.exit(_run(live))
+    with asyncio.Runner(loop_factory=_loop_factory()) as runner:
+        return runner.run(_serve(live))
 
 
 def _flags(data: str | None, listen: tuple[str, ...], sets: tuple[str, ...]) -> dict[str, object]:
@@ -66,11 +66,6 @@ def _flags(data: str | None, listen: tuple[str, ...], sets: tuple[str, ...]) -> 
     return flags
 
 
-def _run(live: LiveConfig) -> int:
-    with asyncio.Runner(loop_factory=_loop_factory()) as runner:
-        return runner.run(_serve(live))
-
-
 async def _serve(live: LiveConfig) -> int:
     loop = asyncio.get_running_loop()
     loop.set_default_executor(ThreadPoolExecutor(_SYNC_THREADS, thread_name_prefix="sync"))
@@ -83,8 +78,9 @@ async def _serve(live: LiveConfig) -> int:
         node = Node(Env(SystemClock(), disk, LocalRegistry(disk), SystemRandom()), live)
         await node.start()
     except (CannotListen, DirectoryInUse, RegistryDamaged) as error:
-        click.echo(f"millstream: {getattr(error, 'strerror', None) or error}", err=True)
-        return CANNOT_START
+        raise Failure(
+            str(error.strerror if isinstance(error, CannotListen) else error), Exit.CANNOT_START
+        ) from None
     for address in node.addresses:
         click.echo(f"millstream: serving Kafka on {address}, data in {disk.root}", err=True)
     broken = node.broker.broken
@@ -92,7 +88,7 @@ async def _serve(live: LiveConfig) -> int:
     await asyncio.wait({stopped, broken}, return_when=asyncio.FIRST_COMPLETED)
     stopped.cancel()
     await node.stop()
-    return DISK_FAILED if broken.done() else 0
+    return Exit.DISK_FAILED if broken.done() else Exit.OK
 
 
 def _loop_factory() -> type[asyncio.AbstractEventLoop] | None:

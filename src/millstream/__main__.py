@@ -1,0 +1,5 @@
+"""`python -m millstream` is `millstream`."""
+
+from millstream.cli.main import main
+
+main()
