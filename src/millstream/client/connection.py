@@ -7,6 +7,8 @@ is stuck as well and the broker may be gone.
 """
 
 import asyncio
+import os
+import re
 import struct
 from collections import deque
 from dataclasses import dataclass
@@ -93,6 +95,11 @@ class Connection(asyncio.Protocol):
         """Whether nothing can be sent any more."""
         return self._lost is not None
 
+    @property
+    def under_way(self) -> int:
+        """How many requests were sent and wait for their answer."""
+        return len(self._waiting)
+
     def version_for(self, request: type[Message], at_most: int | None = None) -> int:
         """The newest version of *request* that both ends speak; Refused if there is none."""
         theirs = self.versions.get(request.KEY)
@@ -122,7 +129,7 @@ class Connection(asyncio.Protocol):
         The version is *version*, or else the newest that both ends speak and
         that is no newer than *at_most*.
         """
-        await self._writable.wait()
+        await self._drained()
         if version is None and self._lost is None:
             version = self.version_for(type(request), at_most)
         answer = self.send(request, response, version or 0)
@@ -143,7 +150,7 @@ class Connection(asyncio.Protocol):
 
     async def tell(self, request: Message, *, at_most: int | None = None) -> None:
         """Send *request*, to which there is no response: a Produce with acks 0."""
-        await self._writable.wait()
+        await self._drained()
         version = 0 if self._lost else self.version_for(type(request), at_most)
         self._write(request, version)
 
@@ -156,6 +163,11 @@ class Connection(asyncio.Protocol):
         if self._transport is not None:
             self._fail(Unreachable(f"{self.address}: we closed the connection"), politely=True)
             await self._ended
+
+    async def _drained(self) -> None:
+        """Wait while the broker takes less than we send."""
+        while not self._writable.is_set():  # all wake together, and the first may fill it again
+            await self._writable.wait()
 
     def _write(self, request: Message, version: int) -> int:
         if self._lost is not None:
@@ -209,9 +221,7 @@ class Connection(asyncio.Protocol):
         correlation_id = reader.int32()
         if not self._waiting or self._waiting[0].correlation_id != correlation_id:
             raise Refused(ErrorCode.CORRUPT_MESSAGE, f"an answer to nothing we asked (id {correlation_id})")
-        waiting = self._waiting.popleft()
-        if waiting.answer.done():
-            return  # whoever asked has gone
+        waiting = self._waiting[0]
         if response_header_version(waiting.response.KEY, waiting.version) >= 1:
             reader.skip_tags()
         body = frame[reader.position :]
@@ -221,11 +231,10 @@ class Connection(asyncio.Protocol):
             and _INT16.unpack_from(body)[0] == ErrorCode.UNSUPPORTED_VERSION
         ):
             version = 0  # whatever was asked, so that anybody can read it
-        try:
-            waiting.answer.set_result(read_message(waiting.response, body, version))
-        except Refused as refusal:
-            waiting.answer.set_exception(refusal)
-            raise
+        response = read_message(waiting.response, body, version)
+        self._waiting.popleft()
+        if not waiting.answer.done():  # else whoever asked has gone
+            waiting.answer.set_result(response)
 
     def _fail(self, reason: Unreachable, *, politely: bool = False) -> None:
         if self._lost is not None:
@@ -245,7 +254,11 @@ class Connection(asyncio.Protocol):
 
 
 def _reason(problem: BaseException) -> str:
-    """An operating system's words without its number."""
-    if isinstance(problem, OSError) and problem.strerror:
-        return problem.strerror
+    """The operating system's words, without its numbers and addresses."""
+    if isinstance(problem, OSError) and problem.errno is not None:
+        return os.strerror(problem.errno) if problem.errno > 0 else problem.strerror or str(problem)
+    # One host, several addresses: asyncio joins what it was told for each.
+    numbers = dict.fromkeys(int(each) for each in re.findall(r"\[Errno (\d+)\]", str(problem)))
+    if numbers:
+        return ", ".join(os.strerror(number) for number in numbers)
     return str(problem) or type(problem).__name__
