@@ -24,7 +24,7 @@ EPILOG: Final = """\
 Exit codes:
   0    done
   1    not found, or the answer is no (a partition without a leader, ...)
-  2    the command line is wrong
+  2    the command line, or the input, is wrong
   3    no broker could be reached, or none answered in time
   4    the broker refused
   5    serve: could not start (port or data directory taken, registry damaged)

@@ -30,7 +30,7 @@ class Cell:
 
 
 @final
-@dataclass(frozen=True)
+@dataclass
 class Table:
     """Rows under *columns*; a column whose name ends in '>' is set flush right."""
 
@@ -48,7 +48,9 @@ class Table:
 class Output:
     """Where a command's words go: results to *out*, asides to *err*."""
 
-    def __init__(self, out: TextIO, err: TextIO, format: str | None = None, *, ask: TextIO | None = None) -> None:
+    def __init__(
+        self, out: TextIO, err: TextIO, format: str | None = None, *, ask: TextIO | None = None
+    ) -> None:
         self.out = out
         self.err = err
         self.terminal = out.isatty()
@@ -78,6 +80,10 @@ class Output:
             self.out.write(data.decode("utf-8", "backslashreplace"))
         else:
             buffer.write(data)
+
+    def flush(self) -> None:
+        """Let what was written be seen now."""
+        self.out.flush()
 
     def note(self, text: str) -> None:
         """An aside for a person; nothing in a pipe."""
@@ -115,7 +121,9 @@ class Output:
             if table.title:
                 console.print(Text(table.title, style="bold"))
             box = SIMPLE_HEAD if table.header else None
-            drawn = Drawn(box=box, show_edge=False, pad_edge=False, header_style="dim", show_header=table.header)
+            drawn = Drawn(
+                box=box, show_edge=False, pad_edge=False, header_style="dim", show_header=table.header
+            )
             for name in table.columns:
                 right = name.endswith(">")
                 drawn.add_column(name.rstrip(">"), justify="right" if right else "left", overflow="fold")

@@ -84,9 +84,8 @@ async def _serve(live: LiveConfig) -> int:
     for address in node.addresses:
         click.echo(f"millstream: serving Kafka on {address}, data in {disk.root}", err=True)
     broken = node.broker.broken
-    stopped = asyncio.ensure_future(told.wait())
-    await asyncio.wait({stopped, broken}, return_when=asyncio.FIRST_COMPLETED)
-    stopped.cancel()
+    broken.add_done_callback(lambda _: told.set())
+    await told.wait()
     await node.stop()
     return Exit.DISK_FAILED if broken.done() else Exit.OK
 

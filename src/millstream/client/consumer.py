@@ -96,6 +96,12 @@ class Consumer:
         self._unplaced.clear()
         self._fetcher.read_from(positions)
 
+    def release(self, partitions: Iterable[TopicPartition]) -> None:
+        """Read these partitions no longer."""
+        going = list(partitions)
+        self._fetcher.drop(going)
+        self._owned.difference_update(going)
+
     def seek(self, partition: TopicPartition, offset: int) -> None:
         """Read *partition*, one of ours, from *offset*."""
         assert partition in self._owned, partition
