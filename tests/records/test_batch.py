@@ -143,6 +143,8 @@ def test_a_client_cannot_claim_more_records_than_there_can_be(codec: Codec) -> N
 
 def test_compacted_batches_may_have_gaps_and_if_allowed_be_empty() -> None:
     Batch(changed(numbered(3), LAST_OFFSET_DELTA_AT, struct.pack(">i", 9))).check()
+    overlap = changed(numbered(3), LAST_OFFSET_DELTA_AT, struct.pack(">i", 1))
+    assert refused(overlap, client=False) is ErrorCode.INVALID_RECORD
 
     empty = numbered(3)[:HEADER_SIZE]
     struct.pack_into(">i", empty, COUNT_AT, 0)
@@ -188,7 +190,7 @@ def test_splits_a_run_and_leaves_out_what_is_cut_short() -> None:
         assert [batch.base_offset for batch in split(run[:end])] == [10, 20, 30, 40]
 
 
-@pytest.mark.parametrize("length", [-(2**31), -12, -1, 0, 48])
+@pytest.mark.parametrize("length", [-(2**31), -150, -73, -12, -1, 0, 48])
 def test_a_run_with_an_absurd_length_ends_in_a_refusal_not_a_loop(length: int) -> None:
     run = numbered(1) + numbered(1)
     struct.pack_into(">i", run, len(run) // 2 + 8, length)

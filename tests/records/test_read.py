@@ -131,7 +131,7 @@ def test_records_cut_short_are_refused_wherever_the_cut(codec: Codec) -> None:
 
 
 @pytest.mark.parametrize("codec", Codec)
-@settings(max_examples=50)
+@settings(max_examples=30)
 @given(data=st.data())
 def test_nothing_but_a_refusal_comes_of_damage(codec: Codec, data: st.DataObject) -> None:
     good = build(data.draw(record_lists), codec=codec, now_ms=NOW_MS)
@@ -157,15 +157,16 @@ RECORD = bytes((24, 0, 0, 0, 2, 107, 2, 118, 2, 2, 104, 2, 120))
         pytest.param(RECORD + b"\0", id="bytes-left-over"),
         pytest.param(b"\x1a" + RECORD[1:], id="length-beyond-the-end"),
         pytest.param(b"\x16" + RECORD[1:], id="fields-beyond-the-length"),
-        pytest.param(b"\x17" + RECORD[1:], id="negative-length"),
+        pytest.param(b"\x19" + RECORD[1:], id="negative-length"),
         pytest.param(RECORD[:3] + b"\x02" + RECORD[4:], id="offset-beyond-the-batch"),
         pytest.param(RECORD[:3] + b"\x01" + RECORD[4:], id="offset-before-the-batch"),
         pytest.param(RECORD[:4] + b"\x7e" + RECORD[5:], id="key-beyond-the-end"),
-        pytest.param(RECORD[:8] + b"\x01" + RECORD[9:], id="minus-one-headers"),
+        pytest.param(RECORD[:8] + b"\x03" + RECORD[9:], id="minus-two-headers"),
         pytest.param(RECORD[:8] + b"\x04" + RECORD[9:], id="headers-beyond-the-end"),
-        pytest.param(RECORD[:9] + b"\x01" + RECORD[10:], id="header-without-a-name"),
+        pytest.param(RECORD[:9] + b"\x03" + RECORD[10:], id="header-without-a-name"),
         pytest.param(RECORD[:11] + b"\x04" + RECORD[12:], id="header-value-beyond-the-end"),
         pytest.param(b"\x1a" + RECORD[1:11] + b"\x04x", id="last-value-and-length-beyond-the-end"),
+        pytest.param(b"\x98\x80\x80\x80\x80" + RECORD[1:], id="varint-without-end"),
         pytest.param(b"\x98\x80\x80\x80\x80\x00" + RECORD[1:], id="varint-of-six-bytes"),
         pytest.param(b"\x2c\x00" + b"\x80" * 10 + b"\x00" + RECORD[3:], id="varint-of-eleven-bytes"),
         pytest.param(
@@ -200,14 +201,24 @@ def test_a_header_name_that_is_no_text_does_not_hide_the_record() -> None:
     assert read(record, max_bytes=PLENTY)[0].headers == (("\ufffd", b"x"),)
 
 
-def test_many_headers_in_few_bytes_are_refused_before_they_take_memory() -> None:
-    count = MAX_RECORDS + 1
-    body = bytes((0, 0, 0, 1, 1)) + varint(count) + b"\0\1" * count
-    packed = compress(Codec.ZSTD, varint(len(body)) + body)
+@pytest.mark.parametrize("records", [1, 2])
+def test_many_headers_in_few_bytes_are_refused_before_they_take_memory(records: int) -> None:
+    count = MAX_RECORDS // records + 1
+    bodies = [bytes((0, 0, n * 2, 1, 1)) + varint(count) + b"\0\1" * count for n in range(records)]
+    packed = compress(Codec.ZSTD, b"".join(varint(len(body)) + body for body in bodies))
     assert len(packed) < 1000
 
     with pytest.raises(Refused) as refusal:
-        read(_batch_of(packed, 1, Codec.ZSTD), max_bytes=PLENTY)
+        read(_batch_of(packed, records, Codec.ZSTD), max_bytes=PLENTY)
+    assert refusal.value.code is ErrorCode.MESSAGE_TOO_LARGE
+
+
+def test_many_records_in_few_bytes_are_refused_before_they_take_memory() -> None:
+    count = MAX_RECORDS + 1
+    packed = compress(Codec.ZSTD, bytes((12, 0, 0, 0, 1, 1, 0)) * count)
+
+    with pytest.raises(Refused) as refusal:
+        read(_batch_of(packed, count, Codec.ZSTD), max_bytes=PLENTY)
     assert refusal.value.code is ErrorCode.MESSAGE_TOO_LARGE
 
 

@@ -1,7 +1,7 @@
 import struct
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.records.helpers import NOW_MS, PLENTY, changed, numbered, placed, record_lists
 
@@ -15,6 +15,7 @@ from millstream.records.verify import InvalidRecords, recompress, verify_records
 LAST_OFFSET_DELTA_AT = 23
 
 
+@settings(max_examples=50)
 @given(records=record_lists, need_keys=st.booleans())
 def test_names_every_record_without_a_key_where_keys_are_needed(
     records: list[NewRecord], need_keys: bool
