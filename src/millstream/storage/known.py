@@ -1,0 +1,88 @@
+"""What is written down about logs besides the logs themselves.
+
+Three small files for all logs of a store, a line a log:
+
+    recovery-point-offset-checkpoint   below this offset all is synced (`-`: nobody knows)
+    log-start-offset-checkpoint        below this offset all is deleted
+    cleaner-offset-checkpoint          below this offset compaction has been
+
+A file that cannot be read says nothing about any log. That a file can be read
+and does not name a log means something: the log is younger than the file.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Final, final
+from uuid import UUID
+
+from millstream.env.disk import Disk
+from millstream.storage import checkpoint
+
+RECOVERY_POINTS: Final = "recovery-point-offset-checkpoint"
+LOG_STARTS: Final = "log-start-offset-checkpoint"
+CLEANED: Final = "cleaner-offset-checkpoint"
+FILES: Final = (RECOVERY_POINTS, LOG_STARTS, CLEANED)
+_UNKNOWN: Final = "-"
+
+Offsets = Mapping[str, tuple[UUID, int | None]]
+
+
+@final
+class Known:
+    """What is known of one log; None for an offset that nobody knows."""
+
+    __slots__ = ("cleaned_offset", "recovery_point", "start_offset")
+
+    def __init__(self, recovery_point: int | None, start_offset: int, cleaned_offset: int | None) -> None:
+        self.recovery_point = recovery_point
+        self.start_offset = start_offset
+        self.cleaned_offset = cleaned_offset
+
+
+@final
+class Checkpoints:
+    """The three files as a life finds them."""
+
+    __slots__ = ("_cleaned", "_points", "_starts")
+
+    def __init__(self, points: Offsets | None, starts: Offsets | None, cleaned: Offsets | None) -> None:
+        self._points = points
+        self._starts = starts
+        self._cleaned = cleaned
+
+    @classmethod
+    def read(cls, disk: Disk) -> "Checkpoints":
+        return cls(*[_parse(checkpoint.read(disk, file)) for file in FILES])
+
+    def of(self, name: str, topic_id: UUID) -> Known:
+        return Known(
+            _offset(self._points, name, topic_id),
+            _offset(self._starts, name, topic_id) or 0,
+            _offset(self._cleaned, name, topic_id),
+        )
+
+    def names(self, name: str, topic_id: UUID) -> bool:
+        """Whether a log of this name and topic was ever written down."""
+        entry = (self._points or {}).get(name)
+        return entry is not None and entry[0] == topic_id
+
+
+def lines(offsets: Iterable[tuple[str, UUID, int | None]]) -> list[str]:
+    """*offsets* as the lines of a file."""
+    return [f"{name} {id.hex} {_UNKNOWN if offset is None else offset}" for name, id, offset in offsets]
+
+
+def _parse(found: list[str] | None) -> Offsets | None:
+    if found is None:
+        return None
+    offsets: dict[str, tuple[UUID, int | None]] = {}
+    for line in found:
+        name, id, offset = line.split()
+        offsets[name] = (UUID(hex=id), None if offset == _UNKNOWN else int(offset))
+    return offsets
+
+
+def _offset(offsets: Offsets | None, name: str, topic_id: UUID) -> int | None:
+    if offsets is None:
+        return None
+    id, offset = offsets.get(name, (topic_id, 0))
+    return offset if id == topic_id else 0

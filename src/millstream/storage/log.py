@@ -1,0 +1,519 @@
+"""One partition's segments: append, read, roll, truncate.
+
+Nothing is on the disk until the first append: a partition that was never
+written to is a few hundred bytes of memory. From then on the directory holds
+
+    partition.metadata             whose log this is
+    00000000000000000000.log       batches, byte for byte as on the wire
+    00000000000000000000.index     where in it offsets are    } of closed segments,
+    00000000000000000000.timeindex where in it times are      } and after a clean stop
+    00000000000000001200.snapshot  who had written what at that offset
+    leader-epoch-checkpoint        which leader wrote what, once there were two
+"""
+
+import errno
+from bisect import bisect_right
+from collections.abc import Sequence
+from typing import Final, final
+from uuid import UUID
+
+from millstream.env.disk import Disk, DiskFailed, File
+from millstream.errors import ErrorCode, Refused
+from millstream.records.batch import Batch
+from millstream.records.crc import crc32c
+from millstream.records.read import Record
+from millstream.storage import checkpoint, retention
+from millstream.storage.config import LogConfig
+from millstream.storage.cursor import Corrupt
+from millstream.storage.epochs import Epochs
+from millstream.storage.producers import Producers
+from millstream.storage.segment import INDEX, LOG, MAX_RELATIVE, TIME_INDEX, Segment, Slice
+from millstream.storage.snapshots import restore, snapshot_path
+from millstream.storage.sync import Closing, Sync, epochs_path
+from millstream.storage.trash import Trash
+
+__all__ = ["Log", "Slice", "Sync"]
+
+METADATA: Final = "partition.metadata"
+_NOTHING_WRITTEN: Final = (errno.EMFILE, errno.ENFILE)  # no descriptor was to be had
+_SNAPSHOTS_KEPT: Final = 8  # one of them should be older than the recovery point that was last noted
+
+
+@final
+class Log:
+    """One partition on this disk.
+
+    The caller settles offsets and asks for syncs; this class keeps what it was
+    given and says how much of it is safe. One writer, no threads but for the
+    `run` of what `unsynced` returns.
+
+    Once *offline* it refuses everything: its file does not hold what was once
+    safe in it, and only an operator can say what to do. Nothing is cut or lost
+    further meanwhile.
+    """
+
+    __slots__ = (
+        "_closing",
+        "_disk",
+        "_epochs",
+        "_generation",
+        "_metadata",
+        "_names",
+        "_names_synced",
+        "_new_directory",
+        "_opened_ms",
+        "_producers",
+        "_segments",
+        "_snapshots",
+        "_trash",
+        "appended_bytes",
+        "config",
+        "end_offset",
+        "failure",
+        "name",
+        "partition",
+        "size_bytes",
+        "start_offset",
+        "synced_is_known",
+        "synced_offset",
+        "topic",
+        "topic_id",
+    )
+
+    def __init__(
+        self,
+        disk: Disk,
+        trash: Trash,
+        topic: str,
+        topic_id: UUID,
+        partition: int,
+        config: LogConfig,
+        now_ms: int,
+        *,
+        segments: list[Segment] | None = None,
+        start_offset: int = 0,
+        snapshots: Sequence[int] = (),
+        producers: Producers | None = None,
+        epochs: Epochs | None = None,
+    ) -> None:
+        """A log of *segments*, all of them safe on the disk; none if it was never written to.
+
+        *producers* may be left for `snapshots` to tell when somebody asks.
+        """
+        self.name = f"{topic}-{partition}"
+        self.topic = topic
+        self.topic_id = topic_id
+        self.partition = partition
+        self.config = config
+        self.start_offset = start_offset
+        self.end_offset = segments[-1].next_offset if segments else 0
+        self.synced_offset = self.end_offset
+        self.synced_is_known = True
+        self.size_bytes = sum([segment.size_bytes for segment in segments]) if segments else 0
+        self.appended_bytes = 0
+        self.failure: str | None = None
+        self._disk = disk
+        self._trash = trash
+        self._opened_ms = now_ms
+        self._segments = segments or []
+        self._snapshots = tuple(snapshots)
+        self._producers = producers
+        self._epochs = epochs
+        self._metadata: File | None = None
+        self._new_directory = False
+        self._closing: list[Closing] | None = None
+        self._names = 0
+        self._names_synced = 0
+        self._generation = 0
+
+    @property
+    def offline(self) -> bool:
+        return self.failure is not None
+
+    @property
+    def safe_offset(self) -> int:
+        """Everything below counts: it is synced, or written where the topic leaves syncing to the system."""
+        return self.end_offset if self.config.flush_policy == "os" else self.synced_offset
+
+    @property
+    def recovery_point(self) -> int | None:
+        """From here on the log has to be looked through if we stop without a goodbye; None: nobody knows."""
+        if not self.synced_is_known:
+            return None
+        unsaved = None if self._epochs is None else self._epochs.unsaved_from
+        return self.synced_offset if unsaved is None else min(self.synced_offset, unsaved)
+
+    @property
+    def segments(self) -> Sequence[Segment]:
+        return self._segments
+
+    @property
+    def snapshots(self) -> tuple[int, ...]:
+        """Offsets at which snapshots of the producers were written."""
+        return self._snapshots
+
+    @property
+    def has_producers(self) -> bool:
+        """Whether any is remembered, in memory or in a snapshot."""
+        return bool(self._snapshots) if self._producers is None else len(self._producers) > 0
+
+    @property
+    def producers(self) -> Producers:
+        """Who wrote which sequence last."""
+        if self._producers is None:
+            try:
+                self._producers, _ = restore(
+                    self._disk, self.name, self._snapshots, self._segments, self.end_offset, self._opened_ms
+                )
+            except Corrupt as corrupt:
+                raise self.take_offline(corrupt) from corrupt
+        return self._producers
+
+    @property
+    def epochs(self) -> Epochs:
+        """Where each leader's reign began."""
+        if self._epochs is None:
+            self._epochs = Epochs()
+        return self._epochs
+
+    # Writing
+
+    def append(self, batch: Batch, now_ms: int) -> None:
+        """Write *batch*, whose offsets come next, at the end.
+
+        After an OSError nothing of it is there, and the next may be tried;
+        after DiskFailed nothing may.
+        """
+        if self.failure is not None:
+            raise self._refusal()
+        assert batch.base_offset == self.end_offset, (batch.base_offset, self.end_offset)
+
+        segment = self._writable(batch, now_ms)
+        try:
+            segment.append(batch)
+        except Corrupt as corrupt:
+            raise self.take_offline(corrupt) from corrupt
+        except OSError as error:
+            _take_back(segment, error)
+            raise
+        if batch.leader_epoch > self.epochs.latest:
+            self.epochs.assign(batch.leader_epoch, batch.base_offset)
+        if batch.producer_id >= 0:
+            self.producers.apply(batch, now_ms)
+        self.end_offset = segment.next_offset
+        self.size_bytes += batch.size
+        self.appended_bytes += batch.size
+
+    def unsynced(self, *, all: bool = False) -> Sync | None:
+        """What must be synced for more to be safe; None if nothing must.
+
+        Where a topic leaves syncing to the system, only closed segments are
+        synced, unless *all* is asked for.
+        """
+        if self.failure is not None or not self._segments:
+            return None
+        active = self._segments[-1]
+        lazy = self.config.flush_policy == "os" and not all
+        end_offset = active.base_offset if lazy else self.end_offset
+        if end_offset <= self.synced_offset and not self._closing:
+            return None
+        active.bookmark()  # consumers will ask for everything up to here
+        directories = [self.name] if self._names != self._names_synced else []
+        if self._new_directory:
+            directories.append("")
+        unsaved = self.epochs.unsaved_from is not None
+        return Sync(
+            self._disk,
+            end_offset,
+            self._generation,
+            self._names,
+            metadata=self._metadata,
+            closing=list(self._closing or ()),
+            active=None if lazy else active.file,
+            directories=directories,
+            epochs=self.epochs.lines() if unsaved else None,
+            epochs_path=epochs_path(self.name),
+        )
+
+    def synced(self, sync: Sync) -> None:
+        """*sync* has run: what it covered is safe, unless the log was cut meanwhile."""
+        if sync.generation != self._generation:
+            return
+        self.synced_offset = max(self.synced_offset, sync.end_offset)
+        self._names_synced = max(self._names_synced, sync.names)
+        if self._closing:
+            self._closing = [closing for closing in self._closing if not closing.done] or None
+        if sync.epochs_saved is not None and sync.epochs_saved == self.epochs.lines():
+            self.epochs.saved()
+        self._metadata = None
+        self._new_directory = False
+
+    def roll_if_due(self, now_ms: int) -> bool:
+        """Start a new segment if this one has reached its age; whether it had."""
+        if self.failure is not None or not self._segments or not self._due(self._segments[-1], now_ms):
+            return False
+        self._roll(now_ms)
+        return True
+
+    # Reading
+
+    def read(self, offset: int, max_bytes: int, end_offset: int) -> Slice | None:
+        """Whole batches of one segment, beginning with the one that holds *offset*.
+
+        At least one, even if larger than *max_bytes*; none that reaches
+        *end_offset*; None if there is none. Where compaction has left a gap,
+        the next batch is what is read.
+        """
+        if self.failure is not None:
+            raise self._refusal()
+        end_offset = min(end_offset, self.end_offset)
+        if offset < self.start_offset or offset > self.end_offset:
+            raise Refused(
+                ErrorCode.OFFSET_OUT_OF_RANGE,
+                f"offset {offset} of {self.name} is not within {self.start_offset} to {self.end_offset}",
+            )
+        try:
+            for segment in self._segments[self._holding(offset) :]:
+                if segment.base_offset >= end_offset:
+                    return None
+                found = segment.read(offset, max_bytes, end_offset)
+                if found is not None:
+                    return found
+        except Corrupt as corrupt:
+            raise self.take_offline(corrupt) from corrupt
+        return None
+
+    def find_time(self, timestamp_ms: int, end_offset: int) -> tuple[int, int] | None:
+        """(offset, timestamp) of the first record before *end_offset* that is not older; None if all are."""
+        if self.failure is not None:
+            raise self._refusal()
+        try:
+            for segment in self._segments:
+                if segment.base_offset >= end_offset:
+                    return None
+                record = segment.find_time(timestamp_ms, self.start_offset, end_offset)
+                if record is not None:
+                    return record.offset, record.timestamp_ms
+        except Corrupt as corrupt:
+            raise self.take_offline(corrupt) from corrupt
+        return None
+
+    def find_max_time(self, end_offset: int) -> tuple[int, int] | None:
+        """(offset, timestamp) of the first record before *end_offset* with the highest timestamp."""
+        if self.failure is not None:
+            raise self._refusal()
+        best: Record | None = None
+        try:
+            for segment in self._segments:
+                if segment.base_offset >= end_offset:
+                    break
+                if best is None or segment.newest[0] > best.timestamp_ms:
+                    record = segment.find_max_time(self.start_offset, end_offset)
+                    if record is not None and (best is None or record.timestamp_ms > best.timestamp_ms):
+                        best = record
+        except Corrupt as corrupt:
+            raise self.take_offline(corrupt) from corrupt
+        return None if best is None else (best.offset, best.timestamp_ms)
+
+    # Shrinking
+
+    def delete_before(self, offset: int) -> None:
+        """Give up every record below *offset*; closed segments that hold no other go."""
+        if self.failure is not None:
+            raise self._refusal()
+        assert offset <= self.end_offset, (offset, self.end_offset)
+        if offset > self.start_offset:
+            self.start_offset = offset
+            self.epochs.truncate_start(offset)
+            count = 0
+            while count + 1 < len(self._segments) and self._segments[count + 1].base_offset <= offset:
+                count += 1
+            self._drop(count)
+
+    def expire(self, now_ms: int, limit: int, *, by_time: bool = True) -> int:
+        """Delete segments that retention has no room or time for, below *limit*; return how many."""
+        if self.failure is not None or not self._segments:
+            return 0
+        try:
+            count = retention.expired(self._segments, self.config, now_ms, by_time=by_time)
+        except Corrupt as corrupt:
+            raise self.take_offline(corrupt) from corrupt
+        while count and self._segments[count - 1].next_offset > limit:
+            count -= 1
+        if count == len(self._segments):
+            self._roll(now_ms)  # an empty log must still know where it ends
+        if count:
+            self.start_offset = max(self.start_offset, self._segments[count].base_offset)
+            self.epochs.truncate_start(self.start_offset)
+            self._drop(count)
+        return count
+
+    def truncate(self, offset: int) -> None:
+        """Give up the batch that holds *offset* and all after it; durable when this returns.
+
+        `Store.truncate` is how to call this: no recovery point may lie beyond.
+        """
+        if self.failure is not None:
+            raise self._refusal()
+        if offset >= self.end_offset:
+            return
+        assert offset >= self.start_offset, (offset, self.start_offset)
+        self._generation += 1
+        while len(self._segments) > 1 and self._segments[-1].base_offset >= offset:
+            self._discard(self._segments.pop())
+        active = self._segments[-1]
+        try:
+            active.truncate(offset)
+        except Corrupt as corrupt:
+            raise self.take_offline(corrupt) from corrupt
+        self._closing = [each for each in self._closing or () if each.segment in self._segments[:-1]] or None
+        self.end_offset = active.next_offset
+        self.size_bytes = sum([segment.size_bytes for segment in self._segments])
+        self.synced_offset = min(self.synced_offset, self.end_offset)
+        self.epochs.truncate_end(self.end_offset)
+        for stale in self._snapshots:
+            if stale > self.end_offset:
+                self._disk.remove(snapshot_path(self.name, stale))
+        self._snapshots = tuple([each for each in self._snapshots if each <= self.end_offset])
+        self._producers = None
+        self._disk.sync_dir(self.name)
+
+    def take_offline(self, why: Exception | str) -> Refused:
+        """Refuse everything from now on; the refusal for whoever asked first."""
+        if self.failure is None:
+            self.failure = str(why)
+        return self._refusal()
+
+    # Stopping
+
+    def expire_producers(self, now_ms: int, idle_ms: int) -> int:
+        """Forget producers that were idle so long; those not even loaded yet can wait."""
+        return 0 if self._producers is None else self._producers.expire(now_ms, idle_ms)
+
+    def save_for_quick_start(self) -> None:
+        """Write what a next life would else have to work out. All of it can be lost without harm."""
+        if self._producers is not None and (len(self._producers) or self._snapshots):
+            path = snapshot_path(self.name, self.end_offset)
+            checkpoint.write_loosely(self._disk, path, self._producers.to_bytes()).close()
+            for stale in self._forget_snapshots(self.end_offset):
+                self._disk.remove(stale)
+        if self._segments and self._segments[-1].index_changed:
+            active = self._segments[-1]
+            offsets, times = active.index_bytes(closing=False)
+            checkpoint.write_loosely(self._disk, active.path(INDEX), offsets).close()
+            checkpoint.write_loosely(self._disk, active.path(TIME_INDEX), times).close()
+
+    # Helpers
+
+    def _writable(self, batch: Batch, now_ms: int) -> Segment:
+        """The segment *batch* goes to."""
+        if not self._segments:
+            self._create(now_ms)
+        active = self._segments[-1]
+        if active.size_bytes == 0:
+            active.created_ms = now_ms
+        elif (
+            active.size_bytes + batch.size > self.config.segment_bytes
+            or batch.last_offset - active.base_offset > MAX_RELATIVE
+            or active.index_size_bytes >= self.config.segment_index_bytes
+            or self._due(active, now_ms)
+        ):
+            active = self._roll(now_ms)
+        return active
+
+    def _due(self, active: Segment, now_ms: int) -> bool:
+        if not active.size_bytes:
+            return False
+        age_ms = now_ms - active.created_ms
+        if not self.config.segment_jitter_ms:
+            return age_ms >= self.config.segment_ms
+        # Logs that were made together should not all roll together; chance would do, but this needs none.
+        jitter_ms = crc32c(active.path(LOG).encode()) % (self.config.segment_jitter_ms + 1)
+        return age_ms >= self.config.segment_ms - jitter_ms
+
+    def _create(self, now_ms: int) -> None:
+        """Make the directory and the first segment."""
+        self._disk.make_dir(self.name)
+        path, lines = f"{self.name}/{METADATA}", metadata_lines(self.topic_id)
+        metadata = checkpoint.write_loosely(self._disk, path, checkpoint.encode(lines))
+        segment = self._new_segment(now_ms)
+        self._metadata = metadata
+        self._new_directory = True
+        self._segments.append(segment)
+
+    def _roll(self, now_ms: int) -> Segment:
+        """Close the newest segment and begin another; nothing changes if there is no room for one."""
+        try:
+            closing = Closing(self._segments[-1])
+        except Corrupt as corrupt:
+            raise self.take_offline(corrupt) from corrupt
+        snapshot = self.producers.to_bytes()
+        segment = self._new_segment(now_ms)
+        stale = self._forget_snapshots(self.end_offset)
+        closing.write_also(snapshot_path(self.name, self.end_offset), snapshot, stale)
+        if self._closing is None:
+            self._closing = []
+        self._closing.append(closing)
+        self._segments.append(segment)
+        return segment
+
+    def _new_segment(self, now_ms: int) -> Segment:
+        segment = Segment(self._disk, self.name, self.end_offset, self.config.index_interval_bytes, now_ms)
+        segment.create()
+        self._names += 1
+        return segment
+
+    def _forget_snapshots(self, latest: int) -> list[str]:
+        """Count a snapshot at *latest*; return the files of those that are no longer needed for it."""
+        kept = sorted({*self._snapshots, latest})[-_SNAPSHOTS_KEPT:]
+        stale = [snapshot_path(self.name, each) for each in self._snapshots if each not in kept]
+        self._snapshots = tuple(kept)
+        return stale
+
+    def _drop(self, count: int) -> None:
+        """Delete the oldest *count* segments."""
+        dropped = self._segments[:count]
+        del self._segments[:count]
+        for segment in dropped:
+            self._discard(segment)
+            self.size_bytes -= segment.size_bytes
+        if dropped and self._closing:
+            self._closing = [each for each in self._closing if each.segment not in dropped] or None
+
+    def _discard(self, segment: Segment) -> None:
+        delay_ms = self.config.file_delete_delay_ms
+        # The indexes first: without its log an index is nothing, a log without index only slow.
+        self._trash.add_file(segment.path(INDEX), delay_ms)
+        self._trash.add_file(segment.path(TIME_INDEX), delay_ms)
+        self._trash.add_file(segment.path(LOG), delay_ms, segment.opened_file)
+        self._names += 1
+
+    def _holding(self, offset: int) -> int:
+        """Which segment holds *offset*."""
+        if not self._segments or offset >= self._segments[-1].base_offset:
+            return max(len(self._segments) - 1, 0)
+        return max(bisect_right(self._segments, offset, key=_base_offset) - 1, 0)
+
+    def _refusal(self) -> Refused:
+        return Refused(ErrorCode.KAFKA_STORAGE_ERROR, f"{self.name} is offline: {self.failure}")
+
+
+def metadata_lines(topic_id: UUID) -> list[str]:
+    """What METADATA holds: a new topic of an old name must not take the old one's files for its own."""
+    return [f"topic {topic_id.hex}"]
+
+
+def _base_offset(segment: Segment) -> int:
+    return segment.base_offset
+
+
+def _take_back(segment: Segment, error: OSError) -> None:
+    """A write has failed, perhaps half way: make it not have been, or give up the disk."""
+    if isinstance(error, DiskFailed) or error.errno in _NOTHING_WRITTEN:
+        return
+    if error.errno == errno.EIO:
+        raise DiskFailed(error.errno, error.strerror) from error
+    try:
+        segment.undo()
+    except OSError as second:
+        raise DiskFailed(second.errno, second.strerror) from second

@@ -1,0 +1,283 @@
+"""A log after an unclean stop.
+
+Below the recovery point everything was synced, and is believed until it is
+read. From the segment that holds it on every batch is looked at: what is not a
+whole batch with the next offset and the right checksum was never acknowledged,
+and is cut off with all that follows.
+
+A bad byte below the recovery point is another matter. That was safe once, so
+the disk has failed us, and cutting would throw away what may be the only copy:
+the log is left as it is, and goes offline.
+"""
+
+from collections.abc import Sequence
+from typing import Final, final
+
+from millstream.env.disk import Disk
+from millstream.storage import checkpoint
+from millstream.storage.config import LogConfig
+from millstream.storage.cursor import FAR_AHEAD, Corrupt, Cursor
+from millstream.storage.epochs import Epochs
+from millstream.storage.known import Known
+from millstream.storage.log import METADATA
+from millstream.storage.producers import SNAPSHOT, Producers
+from millstream.storage.segment import INDEX, LOG, TIME_INDEX, Segment
+from millstream.storage.snapshots import note, restore, snapshot_path
+from millstream.storage.sync import Closing, epochs_path
+from millstream.storage.trash import DELETED, Trash
+
+CORRUPT: Final = ".corrupt"
+_DIGITS: Final = 20
+
+
+@final
+class Recovery:
+    """What was found of a log, and what had to be done to it."""
+
+    def __init__(
+        self, disk: Disk, trash: Trash, name: str, config: LogConfig, now_ms: int, known: Known
+    ) -> None:
+        """*known* is what the checkpoints say of the log."""
+        self.segments: list[Segment] = []
+        self.snapshots: list[int] = []
+        self.producers: Producers | None = None
+        self.epochs = Epochs()
+        self.start_offset = known.start_offset
+        self.failure: str | None = None
+        self.scanned_bytes = 0
+        self.truncated_bytes = 0
+        self.set_aside: list[str] = []
+        self._known = known
+        self._synced_offset = known.recovery_point or 0
+        self._disk = disk
+        self._trash = trash
+        self._name = name
+        self._config = config
+        self._now_ms = now_ms
+
+    def run(self) -> None:
+        """Find out what there is, and make it whole."""
+        self._look_around()
+        if not self.segments:
+            if self._synced_offset:
+                self.failure = f"no segments, though offsets up to {self._synced_offset} were synced"
+            return
+        oldest = self.segments[0].base_offset
+        self.start_offset = max(self.start_offset, oldest)
+        self._synced_offset = max(self._synced_offset, oldest)
+        first = self._first_to_scan()
+        try:
+            self._scan(first, self._restore(first))
+        except Corrupt as corrupt:
+            self.failure = str(corrupt)
+        else:
+            self._make_safe(first)
+
+    @property
+    def end_offset(self) -> int:
+        return self.segments[-1].next_offset if self.segments else 0
+
+    # Looking
+
+    def _look_around(self) -> None:
+        """List the segments; remove what belongs to none of them."""
+        names = self._disk.list(self._name)
+        bases = [base for name in names if (base := _base(name, LOG)) is not None]
+        self.snapshots = [offset for name in names if (offset := _base(name, SNAPSHOT)) is not None]
+        for name in names:
+            path = f"{self._name}/{name}"
+            if name.endswith((DELETED, checkpoint.TEMPORARY)):
+                self._trash.add(path, 0, is_dir=False)
+            for suffix in (INDEX, TIME_INDEX):
+                base = _base(name, suffix)
+                if base is not None and base not in bases:
+                    self._trash.add_file(path, 0)
+        for base, following in zip(bases, [*bases[1:], -1], strict=True):
+            segment = self._new_segment(base)
+            if 0 <= following <= self.start_offset:
+                self._discard(segment)  # deleted before, but the power went before the disk knew
+            else:
+                size = self._disk.open(segment.path(LOG)).size()
+                segment.trust(max(following, base), size, None, None)
+                self.segments.append(segment)
+
+    def _first_to_scan(self) -> int:
+        """The segment with the last synced offset.
+
+        That is not the one the recovery point is in when it lies on a border: the
+        indexes of the segment before may not have got to the disk.
+        """
+        if self._known.recovery_point is None:
+            return 0
+        first = len(self.segments) - 1
+        while first > 0 and self.segments[first].base_offset >= self._synced_offset:
+            first -= 1
+        return first
+
+    def _restore(self, first: int) -> int:
+        """Learn who wrote, and who led, before segment *first*; return up to where producers are known."""
+        unscanned = self.segments[:first]
+        self.producers, noted = restore(
+            self._disk, self._name, self.snapshots, unscanned, self._synced_offset, self._now_ms
+        )
+        lines = checkpoint.read(self._disk, epochs_path(self._name))
+        if lines is None:
+            self.epochs = _epochs_of(self.segments[: first + 1])
+        else:
+            self.epochs = Epochs.from_lines(lines)
+            self.epochs.saved()
+        return noted
+
+    # Scanning
+
+    def _scan(self, first: int, noted: int) -> None:
+        """Look at every batch from segment *first* on, and cut where one is not as it was written."""
+        before = self.epochs.lines()
+        self.epochs.truncate_end(self.segments[first].base_offset)
+        for index in range(first, len(self.segments)):
+            bad = self._scan_segment(index, noted)
+            if bad is None and index + 1 < len(self.segments):
+                bad = self._join(index)
+            if bad is not None:
+                self._cut(index, bad)
+                break
+        if self.end_offset < self._synced_offset:
+            raise Corrupt(0, f"the end at offset {self.end_offset}, though {self._synced_offset} was synced,")
+        if self.epochs.lines() == before and self.epochs.unsaved_from is not None:
+            self.epochs.saved()
+
+    def _scan_segment(self, index: int, noted: int) -> Corrupt | None:
+        """Take what is whole of one segment; what is wrong after that, if anything."""
+        old = self.segments[index]
+        file = self._disk.open(old.path(LOG))
+        segment = self.segments[index] = self._new_segment(old.base_offset)
+        cursor = Cursor(file, 0, old.size_bytes, old.base_offset, FAR_AHEAD)
+        bad = None
+        try:
+            while cursor.step():
+                self._check(cursor, segment.next_offset, index)
+                if not segment.size_bytes and cursor.max_timestamp_ms >= 0:
+                    segment.created_ms = min(cursor.max_timestamp_ms, self._now_ms)
+                if cursor.leader_epoch > self.epochs.latest:
+                    self.epochs.assign(cursor.leader_epoch, cursor.base_offset)
+                if cursor.base_offset >= noted and self.producers is not None:
+                    note(self.producers, cursor, self._now_ms)
+                segment.accept(cursor.last_offset, cursor.size, cursor.max_timestamp_ms)
+        except Corrupt as corrupt:
+            bad = corrupt
+            self._forbid_cutting(segment.next_offset, index, corrupt)
+            self.truncated_bytes += old.size_bytes - segment.size_bytes
+        self.scanned_bytes += segment.size_bytes
+        return bad
+
+    def _check(self, cursor: Cursor, expected: int, index: int) -> None:
+        cursor.check()
+        if cursor.base_offset != expected and not self._may_have_gaps(expected, index):
+            raise Corrupt(cursor.position, f"offset {cursor.base_offset} where {expected} comes next")
+        if cursor.leader_epoch < self.epochs.latest:
+            raise Corrupt(cursor.position, f"leader epoch {cursor.leader_epoch} after {self.epochs.latest}")
+
+    def _join(self, index: int) -> Corrupt | None:
+        """Whether segment *index* ends where the next begins."""
+        segment, following = self.segments[index], self.segments[index + 1]
+        if segment.next_offset < following.base_offset and self._may_have_gaps(segment.next_offset, index):
+            segment.next_offset = following.base_offset
+        if segment.next_offset == following.base_offset:
+            return None
+        bad = Corrupt(segment.size_bytes, f"offset {following.base_offset} after {segment.next_offset - 1}")
+        self._forbid_cutting(segment.next_offset, index, bad)
+        return bad
+
+    def _may_have_gaps(self, offset: int, index: int) -> bool:
+        """Whether compaction may have taken batches out at *offset*."""
+        cleaned_offset = self._known.cleaned_offset
+        if cleaned_offset is None:
+            return index + 1 < len(self.segments)
+        return offset < cleaned_offset
+
+    def _forbid_cutting(self, offset: int, index: int, bad: Corrupt) -> None:
+        """Raise *bad* if what lies from *offset* on may have been acknowledged."""
+        if self._known.recovery_point is None:
+            # Nobody knows how much was synced. The tail may be torn, and nothing else.
+            if any(later.size_bytes for later in self.segments[index + 1 :]):
+                raise bad
+        elif offset < self._synced_offset:
+            raise bad
+
+    # Mending
+
+    def _cut(self, index: int, bad: Corrupt) -> None:
+        """Let segment *index* be the last, and end before *bad*."""
+        for later in reversed(self.segments[index + 1 :]):
+            self.truncated_bytes += later.size_bytes
+            self._set_aside(later)
+        del self.segments[index + 1 :]
+        segment = self.segments[index]
+        file = self._disk.open(segment.path(LOG))
+        if file.size() != segment.size_bytes:
+            file.truncate(segment.size_bytes)
+        file.sync()
+        for snapshot in self.snapshots:
+            if snapshot > segment.next_offset:
+                self._disk.remove(snapshot_path(self._name, snapshot))
+        self.snapshots = [each for each in self.snapshots if each <= segment.next_offset]
+        self._disk.sync_dir(self._name)
+
+    def _set_aside(self, segment: Segment) -> None:
+        path = segment.path(LOG)
+        aside, tries = path + CORRUPT, 1
+        while self._disk.exists(aside):
+            aside, tries = f"{path}{CORRUPT}.{tries}", tries + 1
+        for suffix in (INDEX, TIME_INDEX):
+            self._trash.add_file(segment.path(suffix), 0)
+        self._disk.rename(path, aside)
+        self.set_aside.append(aside)
+
+    def _make_safe(self, first: int) -> None:
+        """See that all that was found would survive another power cut: the killed process may not have."""
+        if self.end_offset == self._synced_offset and first + 1 == len(self.segments):
+            return
+        for segment in self.segments[first:-1]:
+            Closing(segment).run(self._disk)
+        self.segments[-1].file.sync()
+        self._disk.open(f"{self._name}/{METADATA}").sync()
+        self._disk.sync_dir(self._name)
+        self._disk.sync_dir("")
+
+    def _new_segment(self, base_offset: int) -> Segment:
+        interval = self._config.index_interval_bytes
+        return Segment(self._disk, self._name, base_offset, interval, self._now_ms)
+
+    def _discard(self, segment: Segment) -> None:
+        for suffix in (INDEX, TIME_INDEX, LOG):
+            self._trash.add_file(segment.path(suffix), 0)
+
+
+def _base(name: str, suffix: str) -> int | None:
+    """The offset in the name of a file of this kind; None if it is of another."""
+    if len(name) == _DIGITS + len(suffix) and name.endswith(suffix) and name[:_DIGITS].isdecimal():
+        return int(name[:_DIGITS])
+    return None
+
+
+def _epochs_of(segments: Sequence[Segment]) -> Epochs:
+    """The epochs of all *segments* but the last, by their batches.
+
+    Epochs never go back, so a segment that begins with the same one as the next
+    holds no other.
+    """
+    epochs = Epochs()
+    firsts = [_first_epoch(segment) for segment in segments]
+    for index, segment in enumerate(segments[:-1]):
+        cursor = segment.cursor()
+        while cursor.step():
+            if cursor.leader_epoch > epochs.latest:
+                epochs.assign(cursor.leader_epoch, cursor.base_offset)
+            if firsts[index] == firsts[index + 1]:
+                break
+    return epochs
+
+
+def _first_epoch(segment: Segment) -> int:
+    cursor = segment.cursor()
+    return cursor.leader_epoch if cursor.step() else -1

@@ -1,0 +1,55 @@
+"""The producers of a log, from the last snapshot and the batches written since."""
+
+from collections.abc import Iterable, Sequence
+
+from millstream.env.disk import Disk
+from millstream.storage import checkpoint
+from millstream.storage.cursor import Cursor
+from millstream.storage.producers import SNAPSHOT, Producers
+from millstream.storage.segment import Segment, file_name
+
+
+def snapshot_path(directory: str, offset: int) -> str:
+    return f"{directory}/{file_name(offset, SNAPSHOT)}"
+
+
+def restore(
+    disk: Disk, directory: str, snapshots: Iterable[int], segments: Sequence[Segment], limit: int, now_ms: int
+) -> tuple[Producers, int]:
+    """Who wrote what, by the latest snapshot up to *limit* and all batches of *segments* after it.
+
+    Also the offset up to which that is so. A snapshot that cannot be read is
+    passed over; without any, all of the log is walked.
+    """
+    producers, offset = Producers(), -1
+    for candidate in sorted(snapshots, reverse=True):
+        found = _read(disk, snapshot_path(directory, candidate)) if candidate <= limit else None
+        if found is not None:
+            producers, offset = found, candidate
+            break
+    for segment in segments:
+        if segment.next_offset > offset:
+            cursor = segment.cursor(segment.locate(offset))
+            while cursor.step():
+                note(producers, cursor, now_ms)
+            offset = segment.next_offset
+    return producers, offset
+
+
+def note(producers: Producers, cursor: Cursor, now_ms: int) -> None:
+    """The batch under *cursor* is in the log."""
+    if cursor.producer_id >= 0:
+        producers.note(
+            cursor.producer_id,
+            cursor.producer_epoch,
+            cursor.base_sequence,
+            cursor.last_sequence,
+            cursor.base_offset,
+            cursor.append_time_ms,
+            now_ms,
+        )
+
+
+def _read(disk: Disk, path: str) -> Producers | None:
+    data = checkpoint.read_bytes(disk, path)
+    return None if data is None else Producers.from_bytes(data)

@@ -1,0 +1,67 @@
+"""Room on the disk, and a reserve to stop cleanly when there is none.
+
+A full disk is met before it is full: below a floor of free space nothing more
+is taken from clients, while reading, deleting and retention go on. When space
+returns, so does writing. The ballast is a file of no use but its size: given up,
+it leaves room for the checkpoints of a clean stop.
+"""
+
+import contextlib
+from typing import Final, final
+
+from millstream.env.disk import Disk
+
+BALLAST: Final = "ballast"
+_MOST_FLOOR: Final = 4 << 30  # of a large disk a small part is still a lot
+_LOOK_AGAIN: Final = 16 << 20  # bytes appended between two looks at the disk
+_CHUNK: Final = 1 << 20
+
+
+@final
+class Space:
+    """How full one disk is."""
+
+    def __init__(self, disk: Disk, *, ballast_bytes: int = 64 << 20, min_free_percent: float = 5.0) -> None:
+        self.min_free_percent = min_free_percent
+        self.is_full = False
+        self._disk = disk
+        self._ballast_bytes = ballast_bytes
+        self._unseen = 0
+
+    def has_room(self, size: int = 0) -> bool:
+        """Whether *size* bytes more may be taken. Looks at the disk only now and then."""
+        self._unseen += size
+        if self._unseen >= _LOOK_AGAIN:
+            self.look()
+        return not self.is_full
+
+    def look(self) -> None:
+        """See how much is free. To be called every second or so: others use the disk too."""
+        self._unseen = 0
+        floor = self._disk.total_bytes() * self.min_free_percent / 100
+        self.is_full = self._disk.free_bytes() < min(floor, _MOST_FLOOR)
+
+    def fill_ballast(self) -> None:
+        """Have the ballast, if there is room for it. Takes a while: not for the loop."""
+        if not self._ballast_bytes:
+            self.drop_ballast()
+            return
+        if self._disk.free_bytes() < 2 * self._ballast_bytes:
+            return
+        file = self._disk.open(BALLAST, create=True)
+        try:
+            missing = self._ballast_bytes - file.size()
+            while missing > 0:
+                file.append(bytes(min(missing, _CHUNK)))
+                missing -= _CHUNK
+            file.sync()
+        except OSError:
+            self.drop_ballast()
+            raise
+        finally:
+            file.close()
+
+    def drop_ballast(self) -> None:
+        """Give the reserve up."""
+        with contextlib.suppress(OSError):
+            self._disk.remove(BALLAST)

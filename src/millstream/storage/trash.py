@@ -1,0 +1,79 @@
+"""Files that are no longer part of anything, until readers have let go of them.
+
+A file gets here by being renamed, which takes it out of the log at once. It is
+removed some time later, off the loop: taking a large file away may take long.
+"""
+
+from typing import Final, final
+
+from millstream.env.disk import Disk, File
+
+DELETED: Final = ".deleted"
+
+
+@final
+class Sweep:
+    """Removes what has had its time; `run` may be called in any thread."""
+
+    __slots__ = ("_disk", "_things")
+
+    def __init__(self, disk: Disk, things: "list[_Thing]") -> None:
+        self._disk = disk
+        self._things = things
+
+    def run(self) -> None:
+        # First that they are gone from the log, then that they are gone: never half of each.
+        for directory in sorted({thing.path.rpartition("/")[0] for thing in self._things}):
+            if not directory or self._disk.exists(directory):
+                self._disk.sync_dir(directory)
+        for thing in self._things:
+            if thing.file is not None:
+                thing.file.close()
+            if not thing.is_dir:
+                self._disk.remove(thing.path)
+            elif self._disk.exists(thing.path):
+                self._disk.remove_dir(thing.path)
+
+
+@final
+class Trash:
+    """What is to be removed from one disk."""
+
+    __slots__ = ("_disk", "_things")
+
+    def __init__(self, disk: Disk) -> None:
+        self._disk = disk
+        self._things: list[_Thing] = []
+
+    def add_file(self, path: str, delay_ms: int, file: File | None = None) -> None:
+        """Take the file at *path* out of the way, to be removed after *delay_ms*; *file* is closed then."""
+        if self._disk.exists(path):
+            self._disk.rename(path, path + DELETED)
+            self._things.append(_Thing(path + DELETED, delay_ms, file, is_dir=False))
+
+    def add(self, path: str, delay_ms: int, *, is_dir: bool) -> None:
+        """*path* already has a name that says it is to be removed."""
+        self._things.append(_Thing(path, delay_ms, None, is_dir=is_dir))
+
+    def sweep(self, now_ms: int, *, all: bool = False) -> Sweep | None:
+        """What is due by now, or *all*; None if nothing is."""
+        due: list[_Thing] = []
+        rest: list[_Thing] = []
+        for thing in self._things:
+            if thing.due_ms is None:
+                thing.due_ms = now_ms + thing.delay_ms
+            (due if all or thing.due_ms <= now_ms else rest).append(thing)
+        self._things = rest
+        return Sweep(self._disk, due) if due else None
+
+
+@final
+class _Thing:
+    __slots__ = ("delay_ms", "due_ms", "file", "is_dir", "path")
+
+    def __init__(self, path: str, delay_ms: int, file: File | None, *, is_dir: bool) -> None:
+        self.path = path
+        self.delay_ms = delay_ms
+        self.due_ms: int | None = None  # the first sweep says
+        self.file = file
+        self.is_dir = is_dir
