@@ -60,7 +60,8 @@ def kafka_python_again(kind: Any, data: bytes, version: int) -> bytes:
 def same(ours: object, theirs: Any) -> bool:
     """Our value and kio's mean the same, field by field and name by name."""
     if ours is None and dataclasses.is_dataclass(theirs):
-        return theirs == type(theirs)()  # our tagged structs are None at their default
+        untouched: Any = type(theirs)
+        return bool(theirs == untouched())  # our tagged structs are None at their default
     if isinstance(ours, Struct):
         assert dataclasses.is_dataclass(theirs)
         return all(same(*pair) for pair in pairs(ours, theirs))

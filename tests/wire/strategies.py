@@ -5,6 +5,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
+import pytest
 from hypothesis import strategies as st
 from tools.wiregen.schema import Api as Declared
 from tools.wiregen.schema import Field, Struct, read_api
@@ -48,6 +49,20 @@ _SAMPLES: Final[dict[str, Any]] = {
     "bytes": b"\x00\xff",
     "records": bytes(200),
 }
+
+CASES: Final = [
+    pytest.param(api, kind, version, id=f"{api.name}-{kind}-v{version}")
+    for api in apis.APIS.values()
+    for kind in ("request", "response")
+    for version in range(api.min, api.max + 1)
+]
+"""Every message in every version: arguments `api`, `kind`, `version` for parametrize."""
+
+
+def encode(message: Message, version: int) -> bytes:
+    out = bytearray()
+    message.write(out, version)
+    return bytes(out)
 
 
 @cache

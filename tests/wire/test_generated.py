@@ -11,4 +11,4 @@ def test_generated_files_are_up_to_date() -> None:
 def test_nothing_else_lies_among_them() -> None:
     files = generate()
     folder = next(iter(files)).parent
-    assert {path for path in folder.glob("*.py")} == set(files)
+    assert set(folder.glob("*.py")) == set(files)

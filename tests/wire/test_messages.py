@@ -16,22 +16,18 @@ from tests.wire.oracles import (
     our_name,
     same,
 )
-from tests.wire.strategies import filled, messages
+from tests.wire.strategies import CASES, encode, filled, messages
 
 from millstream.errors import ErrorCode, Refused
-from millstream.wire.apis import APIS, Api
+from millstream.wire.apis import Api
 from millstream.wire.message import Message, Struct, read_message
 from millstream.wire.messages.metadata import MetadataResponse, MetadataResponseTopic
 from millstream.wire.messages.produce import ProduceRequestPartitionData, ProduceResponse
 
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")  # how kafka-python reads its files
+
 EXAMPLES: Final = int(os.environ.get("WIRE_EXAMPLES", "5"))  # of each version of each message
-NOTHING: Final = (0, "", b"", bytes(16), [], None)
-CASES: Final = [
-    pytest.param(api, kind, version, id=f"{api.name}-{kind}-v{version}")
-    for api in APIS.values()
-    for kind in ("request", "response")
-    for version in range(api.min, api.max + 1)
-]
+NOTHING: Final[tuple[object, ...]] = (0, "", b"", bytes(16), [], None)
 
 
 @pytest.mark.parametrize(("api", "kind", "version"), CASES)
@@ -106,14 +102,8 @@ def check(message: Message, api: Api, kind: str, version: int) -> None:
         assert kafka_python_again(kafka_python_class(api, kind), written, version) == written
 
 
-def encode(message: Message, version: int) -> bytes:
-    out = bytearray()
-    message.write(out, version)
-    return bytes(out)
-
-
 def differing_defaults(ours: Struct, theirs: Any) -> list[str]:
-    """The fields that we give another default than kio does; where it gives none, Kafka means nothing at all."""
+    """The fields that we give another default than kio; where it gives none, Kafka's is nothing at all."""
     fresh = type(ours)()
     found: list[str] = []
     for f in dataclasses.fields(theirs):
