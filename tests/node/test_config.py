@@ -49,7 +49,7 @@ def test_a_mistake_in_the_file_is_named(tmp_path: Path, text: str, message: str)
 def test_a_mistake_says_where_it_was_made() -> None:
     with pytest.raises(InvalidSetting, match=r"^the environment: .*did you mean 'node.id'"):
         load(None, {"MILLSTREAM_NODE_IDS": "1"}, {})
-    with pytest.raises(InvalidSetting, match="^the command line: "):
+    with pytest.raises(InvalidSetting, match=r"^the command line: "):
         load(None, {}, {"node.id": "x"})
 
 

@@ -5,6 +5,7 @@ import logging
 from collections.abc import Awaitable, Mapping, Sequence
 from typing import Final, final
 
+from millstream.broker.checkpoints import Checkpoints
 from millstream.broker.chores import Chores
 from millstream.broker.commit import Commit
 from millstream.broker.config import BrokerConfig
@@ -23,7 +24,6 @@ from millstream.errors import ErrorCode, Refused
 from millstream.groups.config import GroupConfig
 from millstream.partition.partition import Appended
 from millstream.storage.config import LogConfig
-from millstream.storage.space import Space
 from millstream.storage.store import Store
 
 log = logging.getLogger(__name__)
@@ -48,19 +48,20 @@ class Broker:
         self.cluster_id = cluster_id
         self.data_dir = data_dir
         self.live = live
+        self.disk = env.disk
         self.store = store
         self.broken: asyncio.Future[OSError] = asyncio.get_running_loop().create_future()
         config = self.config
-        self.space = Space(env.disk, config().min_free_percent, config().ballast_bytes)
         self.topics = Topics(env, store, config, lambda: live.get(LogConfig))
         self.configs = Configs(env.registry, self.topics, live)
         self._commit = Commit(self._fail)
-        self._produce = Produce(env.clock, self._commit, self.space, self._fail)
+        self._checkpoints = Checkpoints(store)
+        self._produce = Produce(env.clock, self._commit, store.space, self._fail)
         self._fetch = Fetch(self.topics, config)
         self._producer_ids = ProducerIds(env.registry)
         self._offsets = OffsetsTopic(self.topics, self._produce, env.clock, lambda: live.get(GroupConfig))
         self.groups = Groups(self._offsets, self.topics, env.clock, env.random, lambda: live.get(GroupConfig))
-        self._chores = Chores(env.clock, store, self.space, self.topics, self._commit, config, self._fail)
+        self._chores = Chores(env, store, self.topics, self._commit, self._checkpoints, config, self._fail)
 
     def config(self) -> BrokerConfig:
         return self.live.get(BrokerConfig)
@@ -71,7 +72,6 @@ class Broker:
 
     async def start(self) -> None:
         await self.configs.start()
-        self.space.start()
         await self.topics.start()
         self.groups.start()
         self.topics.deleted = self.groups.topic_deleted
@@ -117,7 +117,7 @@ class Broker:
         if timestamp_ms == LATEST:
             return partition.high_watermark, -1, partition.leader_epoch
         if timestamp_ms in (EARLIEST, EARLIEST_LOCAL):
-            return opened.start_offset, -1, opened.epochs.of(opened.start_offset, partition.leader_epoch)
+            return opened.start_offset, -1, opened.epochs.epoch_of(opened.start_offset)
         if timestamp_ms in (LATEST_TIERED, EARLIEST_PENDING_UPLOAD):
             return -1, -1, -1  # nothing is ever moved elsewhere
         if timestamp_ms == MAX_TIMESTAMP:
@@ -128,7 +128,7 @@ class Broker:
             found = opened.find_time(timestamp_ms, partition.high_watermark)
         if found is None:
             return -1, -1, -1
-        return found[0], found[1], opened.epochs.of(found[0], partition.leader_epoch)
+        return found[0], found[1], opened.epochs.epoch_of(found[0])
 
     def end_of_epoch(
         self, session: Session, topic: str, index: int, current_epoch: int, epoch: int
@@ -146,7 +146,7 @@ class Broker:
         """Give up the records below *offset*; the new first offset, once that is safe."""
         hosted = self.topics.hosted(topic, index)
         start_offset = hosted.partition.delete_before(offset)
-        await asyncio.get_running_loop().run_in_executor(None, self.store.checkpoint().run)
+        await self._checkpoints.note()
         return start_offset
 
     async def new_producer_id(self, session: Session) -> int:
@@ -227,7 +227,7 @@ class Broker:
 
 @final
 class Accepted:
-    """A batch in its log. *safe* is done once it is committed; None if it already is, or nobody wants to know."""
+    """A batch in its log. *safe* is done once it is committed; None if it already is, or nobody asked."""
 
     __slots__ = ("appended", "log_start_offset", "safe")
 

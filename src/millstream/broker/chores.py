@@ -9,13 +9,13 @@ import logging
 from collections.abc import Awaitable, Callable
 from typing import Final, final
 
+from millstream.broker.checkpoints import Checkpoints
 from millstream.broker.commit import Commit
 from millstream.broker.config import BrokerConfig
 from millstream.broker.topics import Topics
-from millstream.env.clock import Clock
 from millstream.env.disk import DiskFailed
+from millstream.env.environment import Env
 from millstream.storage.retention import ClockGuard
-from millstream.storage.space import Space
 from millstream.storage.store import Store
 
 log = logging.getLogger(__name__)
@@ -29,19 +29,20 @@ _LOGS_A_SLICE: Final = 200
 class Chores:
     def __init__(
         self,
-        clock: Clock,
+        env: Env,
         store: Store,
-        space: Space,
         topics: Topics,
         commit: Commit,
+        checkpoints: Checkpoints,
         config: Callable[[], BrokerConfig],
         failed: Callable[[OSError], None],
     ) -> None:
-        self._clock = clock
+        self._clock = env.clock
+        self._disk = env.disk
         self._store = store
-        self._space = space
         self._topics = topics
         self._commit = commit
+        self._checkpoints = checkpoints
         self._config = config
         self._failed = failed
         self._guard = ClockGuard()
@@ -49,6 +50,7 @@ class Chores:
 
     def start(self) -> None:
         config = self._config()
+        self._tasks.append(asyncio.create_task(self._have_ballast()))
         self._every(_SPACE_SECONDS, self._look_at_space)
         self._every(_SWEEP_SECONDS, self._sweep)
         self._every(config.checkpoint_ms / 1000, self._checkpoint)
@@ -74,35 +76,45 @@ class Chores:
             except Exception:
                 log.exception("chore failed chore=%s", getattr(chore, "__name__", chore))
 
+    async def _have_ballast(self) -> None:
+        try:
+            await asyncio.get_running_loop().run_in_executor(None, self._store.space.fill_ballast)
+        except OSError as error:
+            log.warning("no ballast: the disk is too full for it error=%s", error.strerror)
+
     async def _look_at_space(self) -> None:
-        was_full = self._space.is_full
-        self._space.look()
-        if self._space.is_full and not was_full:
-            log.error("disk almost full: writes are refused free_bytes=%d", self._space.free_bytes)
-        elif was_full and not self._space.is_full:
-            log.info("disk has room again: writes are served free_bytes=%d", self._space.free_bytes)
+        space = self._store.space
+        space.min_free_percent = self._config().min_free_percent
+        was_full = space.is_full
+        space.look()
+        if space.is_full and not was_full:
+            log.error("disk almost full: writes are refused free_bytes=%d", self._disk.free_bytes())
+        elif was_full and not space.is_full:
+            log.info("disk has room again: writes are served free_bytes=%d", self._disk.free_bytes())
 
     async def _sweep(self) -> None:
-        await asyncio.get_running_loop().run_in_executor(None, self._store.sweep, self._clock.now_ms())
+        sweep = self._store.sweep(self._clock.now_ms())
+        if sweep is not None:
+            await asyncio.get_running_loop().run_in_executor(None, sweep.run)
 
     async def _checkpoint(self) -> None:
         for hosted in self._topics.all_hosted():
-            if hosted.partition.log.config.flush_policy == "os":
+            if hosted.partition.log.unsynced() is not None:
                 self._commit.sync(hosted)
-        await self._commit.drained()
-        await asyncio.get_running_loop().run_in_executor(None, self._store.checkpoint().run)
+        await self._checkpoints.note()
 
     async def _retain(self) -> None:
         now_ms = self._clock.now_ms()
-        by_time = self._guard.steady(now_ms, int(asyncio.get_running_loop().time() * 1000))
+        by_time = self._guard.trusts(now_ms, int(asyncio.get_running_loop().time() * 1000))
         if not by_time:
             log.warning("the clock jumped: nothing is deleted by age until it has been steady for a while")
         for done, hosted in enumerate(self._topics.all_hosted()):
             if hosted.dropped:
                 continue
             opened = hosted.partition.log
-            opened.producers.expire(now_ms, self._config().producer_expiry_ms)
-            deleted = opened.retain(now_ms, hosted.partition.high_watermark, by_time=by_time)
+            opened.expire_producers(now_ms, self._config().producer_expiry_ms)
+            opened.roll_if_due(now_ms)
+            deleted = opened.expire(now_ms, hosted.partition.high_watermark, by_time=by_time)
             if deleted:
                 log.info(
                     "retention log=%s segments=%d start_offset=%d", opened.name, deleted, opened.start_offset

@@ -37,7 +37,7 @@ class Change:
 @final
 @dataclass(frozen=True)
 class Described:
-    """One config as DescribeConfigs shows it; *synonyms* are all places its value could come from, nearest first."""
+    """One config as DescribeConfigs shows it; *synonyms* are all its possible sources, nearest first."""
 
     entry: Entry
     read_only: bool
@@ -137,7 +137,7 @@ def _changed(
     known: Mapping[str, Setting],
     inherited: Callable[[str], str],
 ) -> dict[str, str]:
-    """*configs* after *changes*; what is appended to or subtracted from starts from what it has or inherits."""
+    """*configs* after *changes*; a list that is appended to starts from what it is or inherits."""
     after = dict(configs)
     for change in changes:
         setting = known.get(change.name)

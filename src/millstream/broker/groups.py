@@ -65,6 +65,11 @@ _TOO_LARGE: Final = frozenset({ErrorCode.MESSAGE_TOO_LARGE, ErrorCode.RECORD_LIS
 class GroupLog(ABC):
     """Where changes of groups are kept: the partitions of `__consumer_offsets`."""
 
+    @property
+    @abstractmethod
+    def partitions(self) -> int:
+        """How many there are, or will be."""
+
     @abstractmethod
     def append(self, partition: int, records: list[tuple[bytes, bytes | None]]) -> asyncio.Future[None]:
         """Append *records*, (key, value) each, in this call; the future is done when they are committed.
@@ -125,8 +130,8 @@ class Groups:
         self._clock = clock
         self._random = random
         self._config = config
-        self._partitions = config().offsets_topic_num_partitions
-        self._loaded: set[int] = set()
+        self._partitions = 0
+        self.loaded: set[int] = set()
         self._groups: dict[str, _Held] = {}
         self._callers: dict[int, asyncio.Future[Any]] = {}
         self._last_caller = 0
@@ -136,9 +141,15 @@ class Groups:
     def __len__(self) -> int:
         return len(self._groups)
 
+    @property
+    def waiting(self) -> int:
+        """How many callers have no answer yet."""
+        return len(self._callers)
+
     def start(self) -> None:
         """Load all groups, partition by partition, while other work goes on; then look after them."""
         loop = asyncio.get_running_loop()
+        self._partitions = self._log.partitions
         self._tasks = [loop.create_task(self._load_all()), loop.create_task(self._keep_up())]
 
     def stop(self) -> None:
@@ -231,7 +242,7 @@ class Groups:
 
     def listed(self) -> list[Description]:
         """Every group, by name."""
-        if len(self._loaded) < self._partitions:
+        if len(self.loaded) < self._partitions:
             raise Refused(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, "groups are being loaded")
         known = sorted(self._groups.items())
         return [held.group.describe() for _, held in known if not held.group.is_nothing]
@@ -282,7 +293,7 @@ class Groups:
         return _Held(Group(name, self._config), self.partition_of(name))
 
     def _is_loaded(self, name: str) -> bool:
-        return name in self._groups or self.partition_of(name) in self._loaded
+        return name in self._groups or self.partition_of(name) in self.loaded
 
     def _check_loaded(self, name: str) -> None:
         if self._is_stopped:
@@ -454,11 +465,11 @@ class Groups:
             group.restored(now)
             self._arm(held)
             self._keep(held)
-        self._loaded.add(partition)
+        self.loaded.add(partition)
 
     def _unload(self, partition: int, why: str) -> None:
         """Forget the groups of *partition*; whoever waits is sent to look for another coordinator."""
-        self._loaded.discard(partition)
+        self.loaded.discard(partition)
         for held in [each for each in self._groups.values() if each.partition == partition]:
             del self._groups[held.group.name]
             if held.timer is not None:

@@ -32,7 +32,8 @@ class Produce:
 
     def append(self, hosted: Hosted, records: memoryview) -> Appended:
         """Append the client's batch; it is committed some time after the call."""
-        self._check_room()
+        if not self._space.has_room(len(records)):
+            raise Refused(ErrorCode.KAFKA_STORAGE_ERROR, "the disk is almost full: writes are refused")
         try:
             appended = hosted.partition.append(records, self._clock.now_ms())
         except OSError as error:
@@ -50,12 +51,6 @@ class Produce:
             raise self._refusal(error) from error
         self._commit.appended(hosted)
         return appended
-
-    def _check_room(self) -> None:
-        if self._space.is_full:
-            raise Refused(
-                ErrorCode.KAFKA_STORAGE_ERROR, "the disk is almost full: only reads and deletes are served"
-            )
 
     def _refusal(self, error: OSError) -> Refused:
         # A full disk is a mood, and nothing was written; anything else means it cannot be trusted.

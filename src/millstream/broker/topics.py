@@ -76,7 +76,13 @@ class Topics:
             self._hosted[topic.name] = []
             await self._host(topic)
         self.image = self.image.with_topics(topics)
-        self._store.discard_strangers({topic.name: topic.id for topic in topics})
+        for stranger in self._store.discard_strangers({topic.name: topic.id for topic in topics}):
+            log.warning("a log of no topic we know was set aside log=%s", stranger)
+        for name, recovery in self._store.recoveries.items():
+            if recovery.failure is not None:
+                log.error("partition offline log=%s reason=%s", name, recovery.failure)
+            elif recovery.truncated_bytes:
+                log.warning("torn tail cut off log=%s bytes=%d", name, recovery.truncated_bytes)
 
     def __contains__(self, name: str) -> bool:
         return name in self.image.topics
@@ -179,7 +185,7 @@ class Topics:
         if partitions > room:
             raise Refused(
                 ErrorCode.INVALID_PARTITIONS,
-                f"{partitions} partitions would be more than max.partitions={self._config().max_partitions} in all",
+                f"{partitions} more partitions would exceed max.partitions={self._config().max_partitions}",
             )
         configs = {name: value for name, value in new.configs.items() if value is not None}
         self.log_config(configs)

@@ -10,7 +10,7 @@ import logging
 from abc import ABC, abstractmethod
 from collections import Counter, deque
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Final, Protocol, final
+from typing import Final, Protocol, cast, final
 
 from millstream.env.disk import Buffer
 from millstream.gateways.budget import Budget
@@ -152,14 +152,13 @@ class Connection(asyncio.BufferedProtocol, ABC):
         return not self._writable or len(self._replies) >= self._max_in_flight
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)
-        self.transport = transport
+        self.transport = cast(asyncio.Transport, transport)  # uvloop's own kind does not inherit from it
         peer = transport.get_extra_info("peername")
         self.host = str(peer[0]) if peer else "local"
         if not self.door.admit(self):
             self.abort()
             return
-        transport.set_write_buffer_limits(high=_WRITE_HIGH_BYTES)
+        self.transport.set_write_buffer_limits(high=_WRITE_HIGH_BYTES)
 
     def connection_lost(self, error: Exception | None) -> None:
         self.door.gone(self)

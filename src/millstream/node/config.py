@@ -79,7 +79,7 @@ class Listener:
 
 
 def load(file: Path | None, environment: Mapping[str, str], flags: Mapping[str, object]) -> LiveConfig:
-    """The node's settings from *file*, then *environment*, then *flags*; InvalidSetting says what is wrong, and where."""
+    """The node's settings; InvalidSetting says what is wrong, and where."""
     values: dict[str, object] = {}
     for place, given in (
         (str(file), {} if file is None else read_file(file)),
@@ -128,7 +128,7 @@ def listeners_of(config: NodeConfig) -> list[Listener]:
     ]
     if advertised and len(advertised) != len(bind):
         raise InvalidSetting(
-            f"advertised.listeners has {len(advertised)} addresses for {len(bind)} listeners; give one for each"
+            f"advertised.listeners has {len(advertised)} addresses for {len(bind)} listeners: give one each"
         )
     return [Listener(*pair) for pair in zip(bind, advertised or [None] * len(bind), strict=True)]
 

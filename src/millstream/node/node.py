@@ -11,6 +11,7 @@ from typing import Final, final
 from uuid import UUID
 
 from millstream.broker.broker import Broker
+from millstream.broker.config import BrokerConfig
 from millstream.broker.live_config import LiveConfig
 from millstream.env.environment import Env
 from millstream.env.registry import ABSENT
@@ -40,12 +41,15 @@ class Node:
         self.addresses: list[Address] = []
         self._env = env
         self._live = live
-        self._store = Store(env.disk)
+        config = live.get(BrokerConfig)
+        self._store = Store(
+            env.disk, ballast_bytes=config.ballast_bytes, min_free_percent=config.min_free_percent
+        )
         self._doors: list[Door] = []
         self._servers: list[asyncio.Server] = []
 
     async def start(self) -> None:
-        self._store.open(self._env.clock.now_ms())
+        self._store.open()
         try:
             await self._env.registry.start()
             data_dir = self._live.get(NodeConfig).data_dir

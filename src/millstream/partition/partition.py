@@ -111,17 +111,16 @@ class Partition:
     def commit(self) -> bool:
         """Move the high watermark as far as the log is safe; whether it moved."""
         log = self.log
-        safe = log.end_offset if log.config.flush_policy == "os" else log.synced_offset
-        if safe <= self.high_watermark:
+        if log.safe_offset <= self.high_watermark:
             return False
-        self.high_watermark = safe
+        self.high_watermark = log.safe_offset
         return True
 
     def delete_before(self, offset: int) -> int:
         """Give up all records below *offset* (-1: all that is committed); return the new first offset."""
         if offset == -1:
             offset = self.high_watermark
-        if "delete" not in self.log.config.cleanup_policy:
+        if not self.log.config.deletes:
             raise Refused(ErrorCode.POLICY_VIOLATION, f"{self.topic} is compacted, not deleted from")
         if offset < 0 or offset > self.high_watermark:
             raise self._out_of_range(offset)
@@ -132,7 +131,7 @@ class Partition:
     def _prepared(self, batch: Batch, now_ms: int) -> Batch:
         """*batch* as this topic's configs want it."""
         config = self.log.config
-        need_keys = "compact" in config.cleanup_policy
+        need_keys = config.compacts
         if config.message_timestamp_type == "LogAppendTime":
             batch.stamp_append_time(now_ms)
         else:

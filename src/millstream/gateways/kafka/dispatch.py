@@ -15,12 +15,15 @@ from millstream.broker.session import Session
 from millstream.errors import ErrorCode, Refused
 from millstream.gateways.connection import Piece
 from millstream.gateways.kafka.fetch_sessions import FetchSessions
+from millstream.gateways.kafka.handlers import api_versions, fetch, produce
 from millstream.gateways.kafka.served import served
 from millstream.wire.apis import API_VERSIONS, APIS, Api, RequestHeader, write_response_header
+from millstream.wire.fast import Produced, read_produce
 from millstream.wire.message import Message
 from millstream.wire.messages.fetch import FetchRequest, FetchResponse
 from millstream.wire.primitives import Reader, size_of
 
+_PRODUCE: Final = 0
 _SIZE: Final = struct.Struct(">i")
 _HANDLERS: Final = "millstream.gateways.kafka.handlers."
 
@@ -30,11 +33,14 @@ Handler = Callable[[Broker, Session, Message, int], Answer]
 
 @final
 class Request:
-    """One request as it came; *message* is None if only its header could be understood."""
+    """One request as it came; *message* is None if only its header could be understood.
+
+    A Produce request, the most frequent of all, is read without making a message of it.
+    """
 
     __slots__ = ("client_id", "correlation_id", "key", "message", "version")
 
-    def __init__(self, header: RequestHeader, message: Message | None) -> None:
+    def __init__(self, header: RequestHeader, message: Message | Produced | None) -> None:
         self.key = header.api_key
         self.version = header.api_version
         self.correlation_id = header.correlation_id
@@ -65,6 +71,8 @@ class Dispatch:
             raise Refused(
                 ErrorCode.UNSUPPORTED_VERSION, f"{api.name} version {header.api_version} is not served"
             )
+        if api.key == _PRODUCE:
+            return Request(header, read_produce(reader.data[reader.position :], header.api_version))
         message = api.request.read(reader, header.api_version)
         reader.finish()
         return Request(header, message)
@@ -75,10 +83,10 @@ class Dispatch:
         message = request.message
         if message is None:
             request.version = 0
-            return self._api_versions()
+            return api_versions.unknown_version()
+        if isinstance(message, tuple):
+            return produce.handle(self._broker, session, message, request.version)
         if isinstance(message, FetchRequest):
-            from millstream.gateways.kafka.handlers import fetch
-
             return fetch.handle(self._broker, session, message, request.version, self.sessions)
         handler = self._handlers.get(request.key)
         if handler is None:
@@ -97,11 +105,6 @@ class Dispatch:
             pieces = [head]
         _SIZE.pack_into(head, 0, sum(size_of(piece) for piece in pieces) - _SIZE.size)
         return pieces
-
-    def _api_versions(self) -> Message:
-        from millstream.gateways.kafka.handlers import api_versions
-
-        return api_versions.unknown_version()
 
 
 def _load(api: Api) -> Handler:

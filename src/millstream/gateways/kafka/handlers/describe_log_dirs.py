@@ -27,8 +27,8 @@ def handle(
     directory = DescribeLogDirsResponseLogDir(
         error_code=ErrorCode.KAFKA_STORAGE_ERROR if broker.broken.done() else ErrorCode.NONE,
         log_dir=broker.data_dir,
-        total_bytes=broker.space.total_bytes,
-        usable_bytes=broker.space.free_bytes,
+        total_bytes=broker.disk.total_bytes(),
+        usable_bytes=broker.disk.free_bytes(),
     )
     for name, wanted in _wanted(broker, request).items():
         topic = DescribeLogDirsResponseTopic(name=name)

@@ -20,85 +20,81 @@ import asyncio
 from collections.abc import Awaitable
 from typing import Final
 
-from millstream.broker.broker import Accepted, Broker
+from millstream.broker.broker import Broker
 from millstream.broker.produce import ACKS_NONE
 from millstream.broker.session import Session
+from millstream.env.disk import Buffer
 from millstream.errors import ErrorCode, Refused
 from millstream.records.batch import CODEC_BITS
 from millstream.records.compression import Codec
 from millstream.records.verify import InvalidRecords
+from millstream.wire.fast import Produced
 from millstream.wire.messages.produce import (
-    ProduceRequest,
-    ProduceRequestPartitionData,
     ProduceResponse,
     ProduceResponsePartition,
     ProduceResponseRecordError,
     ProduceResponseTopic,
 )
 
-_ATTRIBUTES_LOW_AT: Final = 22
+_CODEC_AT: Final = 22  # the low byte of a batch's attributes
 _ZSTD_FROM: Final = 7
-_IDS_FROM: Final = 13
 
 Waiting = list[tuple[ProduceResponsePartition, "asyncio.Future[None]"]]
 
 
 def handle(
-    broker: Broker, session: Session, request: ProduceRequest, version: int
+    broker: Broker, session: Session, request: Produced, version: int
 ) -> ProduceResponse | Awaitable[ProduceResponse] | None:
     """Append every partition before returning; the awaitable only waits for acks.
 
     The connection calls handlers in the order requests arrive, so what is
     done here is done in order, and what is awaited is not.
     """
+    transactional_id, acks, timeout_ms, parts = request
     response = ProduceResponse()
+    result: ProduceResponseTopic | None = None
+    last: str | bytes | None = None
     waiting: Waiting = []
     refused: Refused | None = None
-    for topic in request.topic_data:
-        result = ProduceResponseTopic(name=topic.name, topic_id=topic.topic_id)
-        response.responses.append(result)
-        for data in topic.partition_data:
-            answer = ProduceResponsePartition(index=data.index, base_offset=-1)
-            result.partition_responses.append(answer)
-            try:
-                name = broker.topics.name_of(topic.topic_id) if version >= _IDS_FROM else topic.name
-                accepted = _append(broker, session, name, data, request, version)
-            except Refused as refusal:
-                refused = refusal
-                _refuse(answer, refusal)
-            else:
-                answer.base_offset = accepted.appended.base_offset
-                answer.log_append_time_ms = accepted.appended.append_time_ms
-                answer.log_start_offset = accepted.log_start_offset
-                if accepted.safe is not None:
-                    waiting.append((answer, accepted.safe))
-    if request.acks == ACKS_NONE:
+    for topic, index, records in parts:
+        if result is None or topic != last:
+            last = topic
+            result = (
+                ProduceResponseTopic(topic)
+                if isinstance(topic, str)
+                else ProduceResponseTopic(topic_id=topic)
+            )
+            response.responses.append(result)
+        answer = ProduceResponsePartition(index=index, base_offset=-1)
+        result.partition_responses.append(answer)
+        try:
+            if transactional_id is not None:
+                raise Refused(ErrorCode.INVALID_TXN_STATE, "transactions are not served")
+            name = topic if isinstance(topic, str) else broker.topics.name_of(topic)
+            accepted = broker.produce(session, name, index, _batch(records, version), acks)
+        except Refused as refusal:
+            refused = refusal
+            _refuse(answer, refusal)
+        else:
+            answer.base_offset = accepted.appended.base_offset
+            answer.log_append_time_ms = accepted.appended.append_time_ms
+            answer.log_start_offset = accepted.log_start_offset
+            if accepted.safe is not None:
+                waiting.append((answer, accepted.safe))
+    if acks == ACKS_NONE:
         if refused is not None:
             raise refused
         return None
-    return _acknowledged(response, waiting, request.timeout_ms) if waiting else response
+    return _acknowledged(response, waiting, timeout_ms) if waiting else response
 
 
-def _append(
-    broker: Broker,
-    session: Session,
-    topic: str,
-    data: ProduceRequestPartitionData,
-    request: ProduceRequest,
-    version: int,
-) -> Accepted:
-    if request.transactional_id is not None:
-        raise Refused(ErrorCode.INVALID_TXN_STATE, "transactions are not served")
-    if data.records is None:
+def _batch(records: Buffer | None, version: int) -> memoryview:
+    if records is None:
         raise Refused(ErrorCode.INVALID_RECORD, "no records")
-    records = memoryview(data.records)
-    if (
-        version < _ZSTD_FROM
-        and len(records) > _ATTRIBUTES_LOW_AT
-        and records[_ATTRIBUTES_LOW_AT] & CODEC_BITS == Codec.ZSTD
-    ):
+    batch = memoryview(records)
+    if version < _ZSTD_FROM and len(batch) > _CODEC_AT and batch[_CODEC_AT] & CODEC_BITS == Codec.ZSTD:
         raise Refused(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE, "zstd needs Produce version 7")
-    return broker.produce(session, topic, data.index, records, request.acks)
+    return batch
 
 
 async def _acknowledged(response: ProduceResponse, waiting: Waiting, timeout_ms: int) -> ProduceResponse:
