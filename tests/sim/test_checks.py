@@ -105,8 +105,8 @@ BROKEN: list[tuple[str, Callable[[], Story]]] = [
     ("lost-write", lambda: S().sent(1, 2, 3, at=0).polled((0, 1)).polled((2, 3))),
     ("lost-write", lambda: S().sent(1, 2, 3, at=0).finally_read((0, 1), (2, 3))),
     ("unseen", lambda: S().sent(1, 2, at=0).finally_read((0, 1))),
-    ("unseen", lambda: S().sent(1, at=0)),
-    ("unseen", lambda: S().sent(1)),
+    ("unseen", lambda: S().sent(1, at=0).finally_read()),
+    ("unseen", lambda: S().sent(1).finally_read()),
     ("vanished", lambda: S().sent(1, outcome=Outcome.INFO).polled((0, 1)).finally_read()),
     ("phantom", lambda: S().polled((0, 1))),
     ("failed-read", lambda: S().sent(1, outcome=Outcome.FAIL).polled((0, 1))),
@@ -136,6 +136,7 @@ SOUND: list[Callable[[], Story]] = [
     lambda: S().sent(1, at=0).sent(2, at=0, key=Y).finally_read((0, 1)).polled((0, 2), key=Y),
     lambda: S().sent(1, 2, at=0).polled((0, 1)).polled((1, 2)).polled((0, 1), (1, 2)),
     lambda: S().sent(1, at=0).polled((0, 1)).polled(position=1),
+    lambda: S().sent(1, 2, at=0).polled((0, 1)),
     lambda: S().assigned("m", 1, X).assigned("n", 1, Y).assigned("m", 2, Y).assigned("n", 2, X),
     lambda: (
         S()

@@ -19,32 +19,34 @@ producers were told; then every operation is held against it.
     commit-beyond         committed more than was delivered in the member's generation
     zombie-commit         a commit accepted after a later generation had begun
     lost-commit           the group forgot an acknowledged commit
+
+Clients complain of what they meet themselves, and that counts as much.
 """
 
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
-from typing import NamedTuple, final
+from typing import final
 
-from millstream.sim.history import Assign, Commit, History, Key, Operation, Outcome, Poll, ReadCommit, Send
-
-
-class Anomaly(NamedTuple):
-    """One broken promise."""
-
-    kind: str
-    where: object
-    detail: str
-
-    def __str__(self) -> str:
-        return f"{self.kind} {self.where}: {self.detail}"
+from millstream.sim.history import (
+    Anomaly,
+    Assign,
+    Commit,
+    History,
+    Key,
+    Operation,
+    Outcome,
+    Poll,
+    ReadCommit,
+    Send,
+)
 
 
 def check(history: History) -> list[Anomaly]:
     """Every promise that *history* shows to be broken."""
     sends, polls = history.of(Send), history.of(Poll)
-    found: list[Anomaly] = []
+    found = list(history.complaints)
     for key in sorted({op.key for op in sends} | {op.key for op in polls}):
         log = PieceOfLog(key, [s for s in sends if s.key == key], [p for p in polls if p.key == key])
         found += log.anomalies()
@@ -118,6 +120,8 @@ class PieceOfLog:
                 yield f"value {value}, acknowledged at offset {offset}, was passed over"
 
     def unseen(self) -> Iterator[str]:
+        if not self.has_final:
+            return  # it may only be late
         for value, offset in self._acknowledged_and_never_read():
             if offset > self.highest_read:
                 yield f"value {value}, acknowledged at offset {offset}, beyond all that was read"

@@ -7,7 +7,7 @@ unique numbers, so that each record can be recognised wherever it turns up.
 import itertools
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Final, TypeVar, final
+from typing import Final, NamedTuple, TypeVar, final
 
 Key = tuple[str, int]  # topic and partition
 NEVER: Final = 1 << 62
@@ -85,12 +85,24 @@ class ReadCommit(Operation):
 Op = TypeVar("Op", bound=Operation)
 
 
+class Anomaly(NamedTuple):
+    """One broken promise."""
+
+    kind: str
+    where: object
+    detail: str
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.where}: {self.detail}"
+
+
 @final
 class History:
     """The operations of one run, in the order they began."""
 
     def __init__(self) -> None:
         self.operations: list[Operation] = []
+        self.complaints: list[Anomaly] = []
         self._count = itertools.count()
 
     def tick(self) -> int:
@@ -104,6 +116,10 @@ class History:
     def end(self, operation: Operation, outcome: Outcome) -> None:
         operation.outcome = outcome
         operation.ended = self.tick()
+
+    def complain(self, kind: str, where: object, detail: str) -> None:
+        """A client met something that should not have happened."""
+        self.complaints.append(Anomaly(kind, where, detail))
 
     def of(self, kind: type[Op]) -> list[Op]:
         return [op for op in self.operations if isinstance(op, kind)]

@@ -11,6 +11,7 @@ a crash is simply this: what belongs to a dead life is never run again. No
 """
 
 import asyncio
+import gc
 import heapq
 from collections.abc import Callable, Coroutine
 from contextvars import Context, copy_context
@@ -172,6 +173,13 @@ class SimLoop(asyncio.BaseEventLoop):
     def life(self, node: str) -> Life | None:
         """The present life of *node*, or None while it is down."""
         return self._lives.get(node)
+
+    def listen_to_the_done(self) -> None:
+        """Let go of tasks that are done, so that a failure in one that nobody waits for is heard of."""
+        self._running = None
+        for life in [*self._graves, *self._lives.values()]:
+            life.prune()
+        gc.collect()
 
     def note(self, *words: object) -> None:
         """Write *words* into the trace, at this instant."""

@@ -1,0 +1,78 @@
+"""A simulated client's way to the broker, and how it reads what it finds there."""
+
+from typing import Final, TypeVar, final
+
+from millstream.client.connection import Connection
+from millstream.client.refusals import error_code
+from millstream.client.unreachable import Unreachable
+from millstream.errors import ErrorCode
+from millstream.records.batch import split
+from millstream.records.read import read
+from millstream.wire.message import Message
+
+_MAX_BATCH_BYTES: Final = 1 << 24
+
+R = TypeVar("R", bound=Message)
+
+
+class Later(Exception):
+    """The broker is in no mood; another try may succeed."""
+
+
+@final
+class Link:
+    """One connection, opened when it is first needed and again after it broke."""
+
+    def __init__(self, host: str, port: int, client_id: str, *, timeout: float) -> None:
+        self.timeout = timeout
+        self.opened = 0
+        self._host = host
+        self._port = port
+        self._client_id = client_id
+        self._connection: Connection | None = None
+
+    async def connection(self) -> Connection:
+        """An open connection; Unreachable if there can be none."""
+        if self._connection is None or self._connection.closed:
+            self.opened += 1
+            self._connection = await Connection.open(
+                self._host, self._port, client_id=self._client_id, timeout=self.timeout
+            )
+        return self._connection
+
+    async def ask(
+        self, request: Message, response: type[R], *, at_most: int | None = None, patience: float = 0.0
+    ) -> R:
+        """The answer to *request*, for which the broker may take *patience* seconds besides."""
+        connection = await self.connection()
+        return await connection.request(request, response, at_most=at_most, timeout=self.timeout + patience)
+
+    def drop(self) -> None:
+        """Give the connection up, with all that is under way on it."""
+        if self._connection is not None:
+            self._connection.abort("was given up")
+            self._connection = None
+
+
+def settle(code: int) -> ErrorCode:
+    """*code* by name; Later if it says that another try may succeed."""
+    named = error_code(code)
+    if named.retriable:
+        raise Later(named.name)
+    return named
+
+
+def values_in(records: object, position: int) -> list[tuple[int, int]]:
+    """Offset and value of every record from *position* on, as a consumer takes them from a fetch."""
+    assert isinstance(records, bytes | bytearray | memoryview | None)
+    found: list[tuple[int, int]] = []
+    for batch in split(records or b""):
+        batch.check()
+        for record in read(batch, max_bytes=_MAX_BATCH_BYTES):
+            if record.offset >= position:
+                found.append((record.offset, int.from_bytes((record.value or b"")[:8], "big")))
+    return found
+
+
+FAILURES: Final = (Unreachable, Later)
+"""What a patient client waits out."""

@@ -1,0 +1,95 @@
+"""What one seed's run is like: drawn once, before anything happens.
+
+Swarm testing: a run in which everything goes wrong at once hides the bugs that
+need one thing to go wrong often. So every seed draws its own few kinds of
+fault, its own pace, and its own clients.
+"""
+
+from dataclasses import dataclass, field
+from random import Random
+from typing import Final, final
+
+from millstream.records.compression import Codec
+from millstream.sim.producer import Habits
+
+KINDS: Final = (
+    "kill",  # the process dies, the page cache lives
+    "power",  # the machine dies: what was not synced is lost or torn
+    "trigger",  # one of both, exactly when something happens on the disk
+    "restart",  # a clean stop and start
+    "pause",  # the process stands still
+    "cut",  # a client is cut off, one way or both
+    "reset",  # all connections break
+    "storm",  # the network is slow and chops everything up
+    "slow-disk",
+    "full-disk",
+    "sync-error",  # a sync fails, once
+    "clock",  # the wall clock jumps
+    "churn",  # clients crash, leave and come back
+)
+
+
+@final
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """One run. The first *fault_s* seconds are troubled, the rest are for recovery."""
+
+    seed: int
+    kinds: tuple[str, ...]
+    seconds: float = 60.0
+    fault_s: float = 36.0
+    fifo: bool = False
+    pause_s: tuple[float, float] = (1.0, 5.0)  # between two strikes
+    disk_delay_s: tuple[float, float] = (0.0005, 0.008)
+    partitions: int = 3
+    producers: tuple[Habits, ...] = (Habits(), Habits())
+    members: int = 2
+    static_members: bool = False
+    settings: dict[str, object] = field(default_factory=dict)
+    topic_settings: dict[str, str] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        return f"seed {self.seed}: {', '.join(self.kinds) or 'no faults'}; {self!r}"
+
+
+def draw(seed: int, kinds: tuple[str, ...] | None = None) -> Plan:
+    """The plan of *seed*, with faults of *kinds* if they are given."""
+    random = Random(f"plan {seed}")
+    swarm = tuple(sorted(random.sample(KINDS, random.randint(1, len(KINDS) - 4)), key=KINDS.index))
+    return Plan(
+        seed=seed,
+        kinds=swarm if kinds is None else kinds,
+        fifo=random.random() < 0.5,
+        pause_s=random.choice(((1.0, 5.0), (0.2, 2.0), (3.0, 8.0))),
+        disk_delay_s=random.choice(((0.0005, 0.008), (0.00005, 0.0005), (0.004, 0.03))),
+        partitions=random.randint(1, 4),
+        producers=tuple(_habits(random, idempotent=i < 2) for i in range(random.randint(2, 3))),
+        members=random.randint(2, 3),
+        static_members=random.random() < 0.3,
+        settings={
+            "listeners": "PLAINTEXT://broker:9092",
+            "log.dir.ballast.bytes": 4096,
+            "log.retention.check.interval.ms": 2000,
+            "log.flush.offset.checkpoint.interval.ms": random.choice((1000, 5000, 60_000)),
+            "group.initial.rebalance.delay.ms": 200,
+            "offsets.topic.num.partitions": random.choice((1, 3)),
+            "offsets.topic.segment.bytes": random.choice((2048, 16384, 1 << 20)),
+        },
+        topic_settings={
+            "segment.bytes": str(random.choice((4096, 32768, 1 << 20))),
+            "index.interval.bytes": str(random.choice((0, 512, 4096))),
+            "message.timestamp.type": random.choice(("CreateTime", "LogAppendTime")),
+            "message.timestamp.after.max.ms": str((1 << 63) - 1),  # clocks jump here, and nobody is to blame
+        },
+    )
+
+
+def _habits(random: Random, *, idempotent: bool) -> Habits:
+    return Habits(
+        idempotent=idempotent,
+        acks=-1 if idempotent else random.choice((1, -1)),
+        codec=random.choice(tuple(Codec)),
+        pause_s=random.choice((0.02, 0.05, 0.2)),
+        max_records=random.choice((1, 4, 12)),
+        max_padding=random.choice((0, 100, 1500)),
+    )

@@ -1,0 +1,110 @@
+"""The simulated client who makes the topic at the start and reads everything at the end."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from random import Random
+from typing import Final, TypeVar, final
+
+from millstream.client.unreachable import Unreachable
+from millstream.errors import ErrorCode
+from millstream.sim.fetcher import Fetcher, by_topic
+from millstream.sim.history import History, Key, Outcome, Poll
+from millstream.sim.link import FAILURES, Later, Link, settle
+from millstream.sim.member import read_commits
+from millstream.wire.messages.create_topics import (
+    CreateTopicsRequest,
+    CreateTopicsRequestConfig,
+    CreateTopicsRequestTopic,
+    CreateTopicsResponse,
+)
+from millstream.wire.messages.list_offsets import (
+    ListOffsetsRequest,
+    ListOffsetsRequestPartition,
+    ListOffsetsRequestTopic,
+    ListOffsetsResponse,
+)
+
+EARLIEST: Final = -2
+LATEST: Final = -1
+
+T = TypeVar("T")
+
+
+@final
+class Reader:
+    """Patient: every call is tried until it succeeds, so that its caller sets the limit."""
+
+    def __init__(self, name: str, link: Link, history: History, random: Random) -> None:
+        self._name = name
+        self._link = link
+        self._history = history
+        self._fetcher = Fetcher(link, random, sessions=False, hungry=True)
+
+    async def create_topic(self, name: str, partitions: int, settings: Mapping[str, str]) -> None:
+        configs = [CreateTopicsRequestConfig(*each) for each in settings.items()]
+        topic = CreateTopicsRequestTopic(name, partitions, 1, configs=configs)
+
+        async def attempt() -> None:
+            said = await self._link.ask(CreateTopicsRequest([topic]), CreateTopicsResponse)
+            code = settle(said.topics[0].error_code)
+            assert code in (ErrorCode.NONE, ErrorCode.TOPIC_ALREADY_EXISTS), said
+
+        await self._patiently(attempt)
+
+    async def offsets(self, keys: Sequence[Key], which: int) -> dict[Key, int]:
+        """The first or the next offset of each of *keys*."""
+        request = ListOffsetsRequest(
+            topics=[
+                ListOffsetsRequestTopic(
+                    topic, [ListOffsetsRequestPartition(index, timestamp=which) for index in indexes]
+                )
+                for topic, indexes in by_topic(keys).items()
+            ]
+        )
+
+        async def attempt() -> dict[Key, int]:
+            said = await self._link.ask(request, ListOffsetsResponse)
+            found: dict[Key, int] = {}
+            for topic in said.topics:
+                for partition in topic.partitions:
+                    code = settle(partition.error_code)
+                    assert code is ErrorCode.NONE, code
+                    found[topic.name, partition.partition_index] = partition.offset
+            return found
+
+        return await self._patiently(attempt)
+
+    async def read_all(self, key: Key, start: int, end: int) -> None:
+        """Note everything from *start* to *end* as the final read."""
+        poll = Poll(process=self._name, begun=self._history.tick(), key=key, position=start, final=True)
+        position = start
+
+        async def attempt() -> int:
+            next_position = position
+            for fetched in await self._fetcher.fetch({key: position}, wait_s=0.25):
+                if settle(fetched.code) is not ErrorCode.NONE:
+                    self._history.complain(
+                        "refused-fetch", key, f"{fetched.code.name} at {position} of {end}"
+                    )
+                    raise Later(fetched.code.name)
+                poll.records += fetched.records
+                next_position = fetched.records[-1][0] + 1 if fetched.records else position
+            return next_position
+
+        while position < end:
+            position = await self._patiently(attempt)
+        self._history.begin(poll)
+        self._history.end(poll, Outcome.OK)
+
+    async def commits(self, group: str, keys: Sequence[Key]) -> dict[Key, int]:
+        """Where *group* has got to."""
+        return await self._patiently(lambda: read_commits(self._link, self._history, self._name, group, keys))
+
+    async def _patiently(self, attempt: Callable[[], Awaitable[T]]) -> T:
+        while True:
+            try:
+                return await attempt()
+            except FAILURES as failure:
+                if isinstance(failure, Unreachable):
+                    self._link.drop()
+                await asyncio.sleep(0.1)
