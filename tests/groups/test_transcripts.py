@@ -3,7 +3,6 @@
 from pathlib import Path
 
 import pytest
-
 from tests.groups.transcript import run
 
 TRANSCRIPTS = sorted((Path(__file__).parent / "transcripts").glob("*.txt"))

@@ -18,12 +18,24 @@ import shlex
 from collections.abc import Callable
 from pathlib import Path
 
-from millstream.errors import Refused
-from millstream.groups.changes import Change, GroupSaved, decode, encode
+from millstream.groups.changes import Change, CommittedOffset, GroupSaved, OffsetSaved, decode, encode
 from millstream.groups.config import GroupConfig
 from millstream.groups.group import Group
 from millstream.groups.offsets import Commit, NewOffset
-from millstream.groups.outcomes import Fetched, Join, Leaver, Left, Now, Outcome, Reply, Sync
+from millstream.groups.outcomes import (
+    Done,
+    Fetched,
+    Join,
+    Joined,
+    Leaver,
+    Left,
+    Now,
+    Outcome,
+    Reply,
+    Sync,
+    Synced,
+)
+from millstream.groups.subscription import topics_of
 from millstream.settings import parse_settings
 
 WALL_MS = 1_700_000_000_000
@@ -53,10 +65,13 @@ class Conversation:
             return outcome
         lines = [self._write(change) for change in outcome.changes]
         lines += [f"#{caller} {_shown(reply)}" for caller, reply in outcome.replies]
-        return "\n".join([*lines, self._state()])
+        state = self._state()
+        if self._group.is_nothing:
+            self._group = Group("g", lambda: self._config)  # as the driver does
+        return "\n".join([*lines, state])
 
     def _set(self, **settings: str) -> str:
-        self._config = parse_settings(GroupConfig, {k.replace("_", "."): v for k, v in settings.items()})
+        self._config = parse_settings(GroupConfig, settings)
         return "ok"
 
     def _join(
@@ -161,7 +176,11 @@ class Conversation:
     def _describe(self) -> str:
         described = self._group.describe()
         head = f"{described.state.value} type={described.protocol_type!r} protocol={described.protocol!r}"
-        return "\n".join([head, *(f"  {each}" for each in described.members)])
+        lines = [head]
+        for each in described.members:
+            said = f"{_text(each.metadata)!r} {_text(each.assignment)!r}"
+            lines.append(f"  {each.id} {each.client_id}{each.client_host} {said}")
+        return "\n".join(lines)
 
     def _restart(self) -> str:
         """Everything but what was written is lost."""
@@ -180,6 +199,8 @@ class Conversation:
     def _write(self, change: Change) -> str:
         self._written.append(encode("g", change))
         self._group.apply(change)
+        if isinstance(change, OffsetSaved):
+            return f"write {change.topic}:{change.partition}={_offset(change.offset)}"
         if not isinstance(change, GroupSaved):
             return f"write {change}"
         saved = change.group
@@ -207,8 +228,10 @@ def run(path: Path) -> None:
         if not commands:
             replayed.append("\n".join(comments))
             continue
-        heard = "\n".join(conversation.say(line) for line in commands)
-        replayed.append("\n".join([*comments, *commands, "----", heard]))
+        for line in commands[:-1]:
+            replayed.append("\n".join([*comments, line, "----", conversation.say(line)]))
+            comments = []
+        replayed.append("\n".join([*comments, commands[-1], "----", conversation.say(commands[-1])]))
     text = "\n\n".join(replayed) + "\n"
     if os.environ.get("REWRITE"):
         path.write_text(text)
@@ -235,15 +258,30 @@ def _partitions(words: tuple[str, ...]) -> list[tuple[str, int]]:
 
 def _shown(reply: Reply) -> str:
     match reply:
-        case Refused():
-            return str(reply)
+        case Joined():
+            told = " ".join(f"{each.id}={_text(each.metadata)}" for each in reply.members)
+            skip = " skip" if reply.skip_assignment else ""
+            what = f"generation {reply.generation} {reply.protocol_type}/{reply.protocol}"
+            return f"Joined {reply.member_id} {what} leader {reply.leader} [{told}]{skip}"
+        case Synced():
+            return f"Synced {reply.protocol_type}/{reply.protocol} {_text(reply.assignment)!r}"
         case Left(members):
             return "Left " + " ".join(
                 f"{each.member_id or each.instance_id}:{error.name}" for each, error in members
             )
         case Fetched(offsets):
-            return "Fetched " + " ".join(
-                f"{topic}:{index}={o and (o.offset, o.leader_epoch, o.metadata)}"
-                for (topic, index), o in offsets.items()
+            return " ".join(["Fetched", *(f"{t}:{i}={_offset(o)}" for (t, i), o in offsets.items())])
+        case Done(errors):
+            return " ".join(
+                ["Done", *(f"{topic}:{index}={error.name}" for (topic, index), error in errors.items())]
             )
     return str(reply)
+
+
+def _text(opaque: bytes) -> str:
+    topics = topics_of([opaque])
+    return opaque.decode() if topics is None else f"reads+{'+'.join(sorted(topics))}"
+
+
+def _offset(offset: CommittedOffset | None) -> str:
+    return "-" if offset is None else f"{offset.offset}/epoch {offset.leader_epoch}/{offset.metadata!r}"

@@ -131,7 +131,7 @@ class Groups:
         self._random = random
         self._config = config
         self._partitions = 0
-        self.loaded: set[int] = set()
+        self._loaded: set[int] = set()
         self._groups: dict[str, _Held] = {}
         self._callers: dict[int, asyncio.Future[Any]] = {}
         self._last_caller = 0
@@ -151,6 +151,10 @@ class Groups:
         loop = asyncio.get_running_loop()
         self._partitions = self._log.partitions
         self._tasks = [loop.create_task(self._load_all()), loop.create_task(self._keep_up())]
+
+    async def ready(self) -> None:
+        """Return once every group is loaded."""
+        await asyncio.wait(self._tasks[:1])
 
     def stop(self) -> None:
         """Coordinate nothing any more; whoever waits is sent to look for another coordinator."""
@@ -242,7 +246,7 @@ class Groups:
 
     def listed(self) -> list[Description]:
         """Every group, by name."""
-        if len(self.loaded) < self._partitions:
+        if len(self._loaded) < self._partitions:
             raise Refused(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, "groups are being loaded")
         known = sorted(self._groups.items())
         return [held.group.describe() for _, held in known if not held.group.is_nothing]
@@ -293,7 +297,7 @@ class Groups:
         return _Held(Group(name, self._config), self.partition_of(name))
 
     def _is_loaded(self, name: str) -> bool:
-        return name in self._groups or self.partition_of(name) in self.loaded
+        return name in self._groups or self.partition_of(name) in self._loaded
 
     def _check_loaded(self, name: str) -> None:
         if self._is_stopped:
@@ -465,11 +469,11 @@ class Groups:
             group.restored(now)
             self._arm(held)
             self._keep(held)
-        self.loaded.add(partition)
+        self._loaded.add(partition)
 
     def _unload(self, partition: int, why: str) -> None:
         """Forget the groups of *partition*; whoever waits is sent to look for another coordinator."""
-        self.loaded.discard(partition)
+        self._loaded.discard(partition)
         for held in [each for each in self._groups.values() if each.partition == partition]:
             del self._groups[held.group.name]
             if held.timer is not None:

@@ -15,7 +15,6 @@ the group is empty. After a restart a group is therefore found Stable or Empty.
 """
 
 from collections.abc import Callable, Iterator
-from enum import Enum
 from typing import Final, final
 
 from millstream.errors import ErrorCode, Refused
@@ -34,22 +33,13 @@ from millstream.groups.outcomes import (
     MemberIdGiven,
     Now,
     Outcome,
+    State,
     Sync,
     Synced,
 )
 
 _MAX_GENERATION: Final = 2**31 - 1
 _MEMBER_ID_PREFIX_CHARS: Final = 255
-
-
-class State(Enum):
-    """Kafka's names for where a group stands."""
-
-    EMPTY = "Empty"
-    PREPARING = "PreparingRebalance"
-    COMPLETING = "CompletingRebalance"
-    STABLE = "Stable"
-    DEAD = "Dead"
 
 
 @final
@@ -92,7 +82,7 @@ class ClassicGroup:
         out = Outcome()
         try:
             self._check_join(join)
-            if not self._has_room_for(join.member_id):
+            if not self._has_room_for(join):
                 self._turn_away(join.member_id, now, out)
             if join.member_id == "":
                 self._join_new(join, caller, unique, now, out)
@@ -117,7 +107,7 @@ class ClassicGroup:
         if not self._unsynced:
             self._sync_deadline_ms = None
         if self.state is State.STABLE:
-            out.reply(caller, self._synced(member))
+            out.reply(caller, Synced(self.protocol_type, self.protocol, member.assignment))
             return out
 
         self._supersede(self._syncing, member, out)
@@ -230,29 +220,27 @@ class ClassicGroup:
 
     def check_generation(self, generation: int) -> None:
         if generation != self.generation:
-            raise Refused(
-                ErrorCode.ILLEGAL_GENERATION,
-                f"generation {generation} where the group is in {self.generation}",
-            )
+            raise Refused(ErrorCode.ILLEGAL_GENERATION, f"the group is in generation {self.generation}")
 
     # Joining
 
     def _check_join(self, join: Join) -> None:
         check_join(join, self._config())
-        if not len(self.members):
-            return
-        if join.protocol_type != self.protocol_type:
-            raise Refused(
-                ErrorCode.INCONSISTENT_GROUP_PROTOCOL, f"the group's protocol type is {self.protocol_type!r}"
-            )
-        if not self.members.share_any([name for name, _ in join.protocols]):
-            raise Refused(ErrorCode.INCONSISTENT_GROUP_PROTOCOL, "no protocol that all members support")
+        same_type = join.protocol_type == self.protocol_type
+        if len(self.members) and not (
+            same_type and self.members.share_any(name for name, _ in join.protocols)
+        ):
+            why = f"the group is of type {self.protocol_type!r}, and all members must share a protocol"
+            raise Refused(ErrorCode.INCONSISTENT_GROUP_PROTOCOL, why)
 
-    def _has_room_for(self, member_id: str) -> bool:
-        if self.state is State.PREPARING:
-            # Counting those who rejoined lets the last ones find the door closed after the limit was lowered.
-            return member_id in self._joining or len(self._joining) < self._config().max_size
-        return member_id in self.members or len(self.members) < self._config().max_size
+    def _has_room_for(self, join: Join) -> bool:
+        limit, id = self._config().max_size, join.member_id
+        if id == "" and join.instance_id is not None:
+            id = self.members.id_of_instance(join.instance_id) or ""
+        if id not in self.members:
+            return len(self.members) < limit
+        # The limit may have been lowered since: then those who are the last to rejoin must go.
+        return len(self.members) <= limit or id in self._joining or len(self._joining) < limit
 
     def _turn_away(self, member_id: str, now: Now, out: Outcome) -> None:
         if member_id in self.members:
@@ -318,6 +306,7 @@ class ClassicGroup:
         if self.leader == old_id:
             self.leader = new_id
         self.members.update(member, join)
+        member.is_new = False
         self._renew(member, now)
 
         if self.state is State.STABLE and self.members.elect_protocol() == self.protocol:
@@ -442,17 +431,15 @@ class ClassicGroup:
         self._enter(State.STABLE, now)
         out.changes.append(GroupSaved(self._saved()))
         for member_id, caller in self._syncing.items():
-            self._renew(self.members[member_id], now)
-            out.reply(caller, self._synced(self.members[member_id]))
+            member = self.members[member_id]
+            self._renew(member, now)
+            out.reply(caller, Synced(self.protocol_type, self.protocol, member.assignment))
         self._syncing.clear()
 
     def _sync_time_is_up(self, now: Now, out: Outcome) -> None:
         for member in [each for each in self.members if each.id in self._unsynced]:
             self._remove(member, out)
         self._prepare(now, out)
-
-    def _synced(self, member: Member) -> Synced:
-        return Synced(self.protocol_type, self.protocol, member.assignment)
 
     # Leaving
 

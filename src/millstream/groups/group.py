@@ -20,10 +20,10 @@ from millstream.groups.changes import (
     OffsetSaved,
     SavedGroup,
 )
-from millstream.groups.classic import ClassicGroup, State
+from millstream.groups.classic import ClassicGroup
 from millstream.groups.config import GroupConfig
 from millstream.groups.offsets import Commit, Offsets
-from millstream.groups.outcomes import Done, Fetched, Now, Outcome
+from millstream.groups.outcomes import Done, Fetched, Now, Outcome, State
 from millstream.groups.subscription import CONSUMER, topics_of
 
 

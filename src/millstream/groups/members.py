@@ -1,6 +1,6 @@
 """The members of a group, and the protocols they have in common."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final, final
 
@@ -145,7 +145,7 @@ class Members:
         member.session_timeout_ms = join.session_timeout_ms
         member.rebalance_timeout_ms = rebalance_timeout_ms(join)
 
-    def share_any(self, names: Collection[str]) -> bool:
+    def share_any(self, names: Iterable[str]) -> bool:
         """Whether every member supports one of *names*, the same one."""
         return any(self._supporters.get(name, 0) == len(self._by_id) for name in names)
 

@@ -6,10 +6,21 @@ in an `Outcome`, and may be said once the outcome's changes are committed.
 """
 
 from dataclasses import dataclass, field
+from enum import Enum
 from typing import NamedTuple, final
 
 from millstream.errors import ErrorCode, Refused
 from millstream.groups.changes import Change, CommittedOffset
+
+
+class State(Enum):
+    """Kafka's names for where a group stands."""
+
+    EMPTY = "Empty"
+    PREPARING = "PreparingRebalance"
+    COMPLETING = "CompletingRebalance"
+    STABLE = "Stable"
+    DEAD = "Dead"
 
 
 class Now(NamedTuple):

@@ -17,7 +17,7 @@ from typing import Final
 from millstream.broker.broker import Broker
 from millstream.broker.session import Session
 from millstream.errors import ErrorCode, Refused
-from millstream.groups.classic import State
+from millstream.groups.outcomes import State
 from millstream.wire.messages.describe_groups import (
     DescribeGroupsRequest,
     DescribeGroupsResponse,
