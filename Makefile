@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 ARGS   ?=
+SECONDS ?= 600
 
 .PHONY: run test quick test-long check lint types contracts bench fuzz generate clean
 
@@ -29,6 +30,9 @@ types: $(VENV)/.dev
 
 contracts: $(VENV)/.dev
 	$(BIN)/lint-imports
+
+fuzz: $(VENV)/.dev
+	nice $(BIN)/python -m tools.fuzz --seconds $(SECONDS) $(ARGS)
 
 generate: $(VENV)/.dev
 	$(BIN)/python -m tools.generate_messages
