@@ -25,7 +25,7 @@ def sim_disk(seed: int = 0) -> SimDisk:
 
 def open_store(disk: Disk) -> Store:
     store = Store(disk, ballast_bytes=0)
-    store.open(NOW)
+    store.open()
     return store
 
 

@@ -98,7 +98,7 @@ class Log:
     ) -> None:
         """A log of *segments*, all of them safe on the disk; none if it was never written to.
 
-        *producers* may be left for `snapshots` to tell when somebody asks.
+        *producers* may be left for the *snapshots* to tell when somebody asks.
         """
         self.name = f"{topic}-{partition}"
         self.topic = topic
@@ -161,12 +161,7 @@ class Log:
     def producers(self) -> Producers:
         """Who wrote which sequence last."""
         if self._producers is None:
-            try:
-                self._producers, _ = restore(
-                    self._disk, self.name, self._snapshots, self._segments, self.end_offset, self._opened_ms
-                )
-            except Corrupt as corrupt:
-                raise self.take_offline(corrupt) from corrupt
+            self._producers = self._restored()
         return self._producers
 
     @property
@@ -247,6 +242,7 @@ class Log:
             self.epochs.saved()
         self._metadata = None
         self._new_directory = False
+        self._drop_below_start()
 
     def roll_if_due(self, now_ms: int) -> bool:
         """Start a new segment if this one has reached its age; whether it had."""
@@ -283,6 +279,19 @@ class Log:
             raise self.take_offline(corrupt) from corrupt
         return None
 
+    def batch_start(self, offset: int) -> int:
+        """Where the batch that holds *offset*, or follows it, begins; the end of the log if there is none."""
+        if self.failure is not None:
+            raise self._refusal()
+        try:
+            for segment in self._segments[self._holding(offset) :]:
+                cursor = segment.cursor(segment.locate(offset))
+                if cursor.step():
+                    return cursor.base_offset
+        except Corrupt as corrupt:
+            raise self.take_offline(corrupt) from corrupt
+        return self.end_offset
+
     def find_time(self, timestamp_ms: int, end_offset: int) -> tuple[int, int] | None:
         """(offset, timestamp) of the first record before *end_offset* that is not older; None if all are."""
         if self.failure is not None:
@@ -318,17 +327,14 @@ class Log:
     # Shrinking
 
     def delete_before(self, offset: int) -> None:
-        """Give up every record below *offset*; closed segments that hold no other go."""
+        """Give up every record below *offset*; synced segments that hold no other go."""
         if self.failure is not None:
             raise self._refusal()
         assert offset <= self.end_offset, (offset, self.end_offset)
         if offset > self.start_offset:
             self.start_offset = offset
             self.epochs.truncate_start(offset)
-            count = 0
-            while count + 1 < len(self._segments) and self._segments[count + 1].base_offset <= offset:
-                count += 1
-            self._drop(count)
+            self._drop_below_start()
 
     def expire(self, now_ms: int, limit: int, *, by_time: bool = True) -> int:
         """Delete segments that retention has no room or time for, below *limit*; return how many."""
@@ -343,9 +349,7 @@ class Log:
         if count == len(self._segments):
             self._roll(now_ms)  # an empty log must still know where it ends
         if count:
-            self.start_offset = max(self.start_offset, self._segments[count].base_offset)
-            self.epochs.truncate_start(self.start_offset)
-            self._drop(count)
+            self.delete_before(max(self.start_offset, self._segments[count].base_offset))
         return count
 
     def truncate(self, offset: int) -> None:
@@ -357,7 +361,6 @@ class Log:
             raise self._refusal()
         if offset >= self.end_offset:
             return
-        assert offset >= self.start_offset, (offset, self.start_offset)
         self._generation += 1
         while len(self._segments) > 1 and self._segments[-1].base_offset >= offset:
             self._discard(self._segments.pop())
@@ -368,6 +371,7 @@ class Log:
             raise self.take_offline(corrupt) from corrupt
         self._closing = [each for each in self._closing or () if each.segment in self._segments[:-1]] or None
         self.end_offset = active.next_offset
+        self.start_offset = min(self.start_offset, self.end_offset)
         self.size_bytes = sum([segment.size_bytes for segment in self._segments])
         self.synced_offset = min(self.synced_offset, self.end_offset)
         self.epochs.truncate_end(self.end_offset)
@@ -375,8 +379,8 @@ class Log:
             if stale > self.end_offset:
                 self._disk.remove(snapshot_path(self.name, stale))
         self._snapshots = tuple([each for each in self._snapshots if each <= self.end_offset])
-        self._producers = None
         self._disk.sync_dir(self.name)
+        self._producers = self._restored()
 
     def take_offline(self, why: Exception | str) -> Refused:
         """Refuse everything from now on; the refusal for whoever asked first."""
@@ -392,7 +396,8 @@ class Log:
 
     def save_for_quick_start(self) -> None:
         """Write what a next life would else have to work out. All of it can be lost without harm."""
-        if self._producers is not None and (len(self._producers) or self._snapshots):
+        # One that is there already was synced, and what is written here is not: it must stay.
+        if self.has_producers and self._producers is not None and self.end_offset not in self._snapshots:
             path = snapshot_path(self.name, self.end_offset)
             checkpoint.write_loosely(self._disk, path, self._producers.to_bytes()).close()
             for stale in self._forget_snapshots(self.end_offset):
@@ -470,15 +475,19 @@ class Log:
         self._snapshots = tuple(kept)
         return stale
 
-    def _drop(self, count: int) -> None:
-        """Delete the oldest *count* segments."""
-        dropped = self._segments[:count]
+    def _drop_below_start(self) -> None:
+        """Delete segments that are below the start of the log.
+
+        Not one whose closing is still to be synced: with it would go the only
+        trace of who wrote it. It is its turn when that is done.
+        """
+        settled = len(self._segments) - 1 - len(self._closing or ())
+        count = 0
+        while count < settled and self._segments[count + 1].base_offset <= self.start_offset:
+            self._discard(self._segments[count])
+            self.size_bytes -= self._segments[count].size_bytes
+            count += 1
         del self._segments[:count]
-        for segment in dropped:
-            self._discard(segment)
-            self.size_bytes -= segment.size_bytes
-        if dropped and self._closing:
-            self._closing = [each for each in self._closing if each.segment not in dropped] or None
 
     def _discard(self, segment: Segment) -> None:
         delay_ms = self.config.file_delete_delay_ms
@@ -493,6 +502,15 @@ class Log:
         if not self._segments or offset >= self._segments[-1].base_offset:
             return max(len(self._segments) - 1, 0)
         return max(bisect_right(self._segments, offset, key=_base_offset) - 1, 0)
+
+    def _restored(self) -> Producers:
+        """The producers as the snapshots and the batches tell of them."""
+        try:
+            return restore(
+                self._disk, self.name, self._snapshots, self._segments, self.end_offset, self._opened_ms
+            )[0]
+        except Corrupt as corrupt:
+            raise self.take_offline(corrupt) from corrupt
 
     def _refusal(self) -> Refused:
         return Refused(ErrorCode.KAFKA_STORAGE_ERROR, f"{self.name} is offline: {self.failure}")

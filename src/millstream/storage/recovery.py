@@ -11,6 +11,7 @@ the log is left as it is, and goes offline.
 """
 
 from collections.abc import Sequence
+from itertools import zip_longest
 from typing import Final, final
 
 from millstream.env.disk import Disk
@@ -47,6 +48,7 @@ class Recovery:
         self.scanned_bytes = 0
         self.truncated_bytes = 0
         self.set_aside: list[str] = []
+        self._closing: list[Closing] = []
         self._known = known
         self._synced_offset = known.recovery_point or 0
         self._disk = disk
@@ -71,7 +73,9 @@ class Recovery:
         except Corrupt as corrupt:
             self.failure = str(corrupt)
         else:
-            self._make_safe(first)
+            self.start_offset = min(self.start_offset, self.end_offset)
+            self._make_safe()
+            self._discard_below_start()
 
     @property
     def end_offset(self) -> int:
@@ -92,14 +96,11 @@ class Recovery:
                 base = _base(name, suffix)
                 if base is not None and base not in bases:
                     self._trash.add_file(path, 0)
-        for base, following in zip(bases, [*bases[1:], -1], strict=True):
+        for base, following in zip_longest(bases, bases[1:], fillvalue=-1):
             segment = self._new_segment(base)
-            if 0 <= following <= self.start_offset:
-                self._discard(segment)  # deleted before, but the power went before the disk knew
-            else:
-                size = self._disk.open(segment.path(LOG)).size()
-                segment.trust(max(following, base), size, None, None)
-                self.segments.append(segment)
+            size = self._disk.open(segment.path(LOG)).size()
+            segment.trust(max(following, base), size, None, None)
+            self.segments.append(segment)
 
     def _first_to_scan(self) -> int:
         """The segment with the last synced offset.
@@ -139,8 +140,10 @@ class Recovery:
             if bad is None and index + 1 < len(self.segments):
                 bad = self._join(index)
             if bad is not None:
-                self._cut(index, bad)
+                self._cut(index)
                 break
+            if index + 1 < len(self.segments):
+                self._close(index, noted)
         if self.end_offset < self._synced_offset:
             raise Corrupt(0, f"the end at offset {self.end_offset}, though {self._synced_offset} was synced,")
         if self.epochs.lines() == before and self.epochs.unsaved_from is not None:
@@ -150,6 +153,7 @@ class Recovery:
         """Take what is whole of one segment; what is wrong after that, if anything."""
         old = self.segments[index]
         file = self._disk.open(old.path(LOG))
+        file.forget()  # the last life may have died of a failed sync
         segment = self.segments[index] = self._new_segment(old.base_offset)
         cursor = Cursor(file, 0, old.size_bytes, old.base_offset, FAR_AHEAD)
         bad = None
@@ -206,8 +210,17 @@ class Recovery:
 
     # Mending
 
-    def _cut(self, index: int, bad: Corrupt) -> None:
-        """Let segment *index* be the last, and end before *bad*."""
+    def _close(self, index: int, noted: int) -> None:
+        """Segment *index* is whole: write beside it what a roll would have."""
+        closing = Closing(self.segments[index])
+        end_offset = self.segments[index].next_offset
+        if end_offset >= noted and self.producers is not None:
+            closing.write_also(snapshot_path(self._name, end_offset), self.producers.to_bytes(), [])
+            self.snapshots = sorted({*self.snapshots, end_offset})
+        self._closing.append(closing)
+
+    def _cut(self, index: int) -> None:
+        """Let segment *index* be the last, and end where it was whole."""
         for later in reversed(self.segments[index + 1 :]):
             self.truncated_bytes += later.size_bytes
             self._set_aside(later)
@@ -233,12 +246,12 @@ class Recovery:
         self._disk.rename(path, aside)
         self.set_aside.append(aside)
 
-    def _make_safe(self, first: int) -> None:
+    def _make_safe(self) -> None:
         """See that all that was found would survive another power cut: the killed process may not have."""
-        if self.end_offset == self._synced_offset and first + 1 == len(self.segments):
+        if self.end_offset == self._synced_offset and not self._closing:
             return
-        for segment in self.segments[first:-1]:
-            Closing(segment).run(self._disk)
+        for closing in self._closing:
+            closing.run(self._disk)
         self.segments[-1].file.sync()
         self._disk.open(f"{self._name}/{METADATA}").sync()
         self._disk.sync_dir(self._name)
@@ -248,9 +261,12 @@ class Recovery:
         interval = self._config.index_interval_bytes
         return Segment(self._disk, self._name, base_offset, interval, self._now_ms)
 
-    def _discard(self, segment: Segment) -> None:
-        for suffix in (INDEX, TIME_INDEX, LOG):
-            self._trash.add_file(segment.path(suffix), 0)
+    def _discard_below_start(self) -> None:
+        """Delete again what had been deleted, before the power went and the disk knew."""
+        while len(self.segments) > 1 and self.segments[1].base_offset <= self.start_offset:
+            segment = self.segments.pop(0)
+            for suffix in (INDEX, TIME_INDEX, LOG):
+                self._trash.add_file(segment.path(suffix), 0)
 
 
 def _base(name: str, suffix: str) -> int | None:
@@ -278,6 +294,10 @@ def _epochs_of(segments: Sequence[Segment]) -> Epochs:
     return epochs
 
 
-def _first_epoch(segment: Segment) -> int:
+def _first_epoch(segment: Segment) -> int | None:
+    """The epoch of the first batch; None if there is none that can be read."""
     cursor = segment.cursor()
-    return cursor.leader_epoch if cursor.step() else -1
+    try:
+        return cursor.leader_epoch if cursor.step() else None
+    except Corrupt:
+        return None

@@ -60,7 +60,7 @@ class Store:
     def __init__(self, disk: Disk, *, ballast_bytes: int = 64 << 20, min_free_percent: float = 5.0) -> None:
         self.space = Space(disk, ballast_bytes=ballast_bytes, min_free_percent=min_free_percent)
         self.logs: dict[str, Log] = {}
-        self.recoveries: dict[str, Recovery] = {}  # by log, where there was more to it than opening
+        self.recoveries: dict[str, Recovery] = {}  # by log, where something was wrong
         self.strays: list[str] = []
         self.was_clean = False
         self._disk = disk
@@ -76,7 +76,7 @@ class Store:
     def size_bytes(self) -> int:
         return sum([log.size_bytes for log in self.logs.values()])
 
-    def open(self, now_ms: int) -> None:
+    def open(self) -> None:
         """Take the directory and see what the last life left; DirectoryInUse if another process has it."""
         self._lock = self._disk.lock(LOCK)
         names = self._disk.list("")
@@ -133,10 +133,11 @@ class Store:
 
     def truncate(self, log: Log, offset: int) -> None:
         """Cut *log* at *offset*. First of all, no recovery point may claim more."""
-        if offset < log.synced_offset:
-            log.synced_offset = offset
+        start_offset = log.batch_start(offset)
+        if start_offset < log.synced_offset:
+            log.synced_offset = start_offset
             self.checkpoint()
-        log.truncate(offset)
+        log.truncate(start_offset)
 
     def checkpointing(self) -> Checkpointing | None:
         """What there is to note of all logs; None if nothing has changed."""
@@ -170,13 +171,13 @@ class Store:
                     log.synced(sync)
             self._goodbye()
         finally:
-            if self._lock is not None:
-                self._lock.release()
+            self.release()
 
     def release(self) -> None:
-        """Let go of the directory without a goodbye: the next life has to look through it."""
+        """Let go of the directory without a goodbye, as a crash would."""
         if self._lock is not None:
             self._lock.release()
+            self._lock = None
 
     # Helpers
 
@@ -201,8 +202,10 @@ class Store:
         found = self._found.of(name, topic_id)
         if self._topic_id(name) is None:
             checkpoint.write(self._disk, f"{name}/{METADATA}", metadata_lines(topic_id))
-        recovery = self.recoveries[name] = Recovery(self._disk, self._trash, name, config, now_ms, found)
+        recovery = Recovery(self._disk, self._trash, name, config, now_ms, found)
         recovery.run()
+        if recovery.failure is not None or recovery.truncated_bytes or recovery.set_aside:
+            self.recoveries[name] = recovery
         log = Log(
             self._disk,
             self._trash,

@@ -15,15 +15,16 @@ DELETED: Final = ".deleted"
 class Sweep:
     """Removes what has had its time; `run` may be called in any thread."""
 
-    __slots__ = ("_disk", "_things")
+    __slots__ = ("_directories", "_disk", "_things")
 
-    def __init__(self, disk: Disk, things: "list[_Thing]") -> None:
+    def __init__(self, disk: Disk, directories: list[str], things: "list[_Thing]") -> None:
         self._disk = disk
+        self._directories = directories
         self._things = things
 
     def run(self) -> None:
         # First that they are gone from the log, then that they are gone: never half of each.
-        for directory in sorted({thing.path.rpartition("/")[0] for thing in self._things}):
+        for directory in self._directories:
             if not directory or self._disk.exists(directory):
                 self._disk.sync_dir(directory)
         for thing in self._things:
@@ -56,15 +57,17 @@ class Trash:
         self._things.append(_Thing(path, delay_ms, None, is_dir=is_dir))
 
     def sweep(self, now_ms: int, *, all: bool = False) -> Sweep | None:
-        """What is due by now, or *all*; None if nothing is."""
+        """What is new here or due by now, or *all*; None if there is nothing to do."""
         due: list[_Thing] = []
         rest: list[_Thing] = []
+        directories: set[str] = set()
         for thing in self._things:
             if thing.due_ms is None:
                 thing.due_ms = now_ms + thing.delay_ms
+                directories.add(thing.path.rpartition("/")[0])
             (due if all or thing.due_ms <= now_ms else rest).append(thing)
         self._things = rest
-        return Sweep(self._disk, due) if due else None
+        return Sweep(self._disk, sorted(directories), due) if due or directories else None
 
 
 @final

@@ -1,0 +1,24 @@
+"""Whatever happens, what was safe is there, and nothing else is."""
+
+from random import Random
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from millstream.sim.disk import SimDisk
+from tests.storage.story import STEPS, Step, Story
+
+
+@settings(max_examples=400, deadline=None, report_multiple_bugs=False)
+@given(
+    lives=st.lists(
+        st.tuples(st.lists(STEPS, max_size=25), st.none() | st.integers(0, 80)), min_size=1, max_size=3
+    ),
+    seed=st.integers(0, 1 << 32),
+)
+def test_every_life_begins_where_the_last_one_was_safe(
+    lives: list[tuple[list[Step], int | None]], seed: int
+) -> None:
+    story = Story(SimDisk(Random(seed)))
+    for steps, cut_after in lives:
+        story.run(steps, cut_after)
