@@ -9,6 +9,7 @@ from tests.wire.strategies import encode, filled
 from millstream.client.consumer_protocol import Subscription, encode_assignment
 from millstream.client.topics import TopicPartition
 from millstream.groups import changes
+from millstream.records.batch import HEADER_SIZE
 from millstream.records.build import NewRecord, build
 from millstream.records.compression import Codec, compress
 from millstream.wire.apis import APIS, RequestHeader
@@ -26,6 +27,13 @@ def _batches() -> list[bytes]:
     producer = build(_RECORDS, now_ms=0, producer_id=5, producer_epoch=1, base_sequence=9, transactional=True)
     marker = build([NewRecord(b"\0\0\0\1", bytes(6))], now_ms=0, control=True)
     return [*one, bytes(producer), bytes(marker), one[0] + one[1]]
+
+
+def _records() -> list[bytes]:
+    return [
+        bytes((count - 1,)) + build(_RECORDS[:count], now_ms=0)[HEADER_SIZE:]
+        for count in range(1, len(_RECORDS) + 1)
+    ]
 
 
 def _packed() -> list[bytes]:
@@ -69,6 +77,7 @@ def _kept() -> list[bytes]:
 
 SEEDS: Final[dict[str, Callable[[], list[bytes]]]] = {
     "batch": _batches,
+    "records": _records,
     "decompress": _packed,
     "frame": _frames,
     "request": lambda: _messages("request"),

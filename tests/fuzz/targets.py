@@ -13,7 +13,7 @@ from millstream.errors import Refused
 from millstream.groups import changes
 from millstream.groups.subscription import topics_of
 from millstream.records.batch import HEADER_SIZE, Batch, split
-from millstream.records.build import seal
+from millstream.records.build import NewRecord, build, seal
 from millstream.records.compression import Codec, bounded_decompress
 from millstream.records.read import read
 from millstream.records.verify import recompress, verify_records
@@ -45,6 +45,14 @@ def batch(data: bytes) -> None:
         sealed = bytearray(data)
         seal(sealed, 0, 0)
         _look_into(Batch(sealed))
+
+
+def records(data: bytes) -> None:
+    """A batch's records, so many as the first byte says, under a header that is right."""
+    sealed = build([NewRecord(None, None)] * (data[0] + 1 if data else 1), now_ms=0)
+    sealed[HEADER_SIZE:] = data[1:]
+    seal(sealed, 0, 0)
+    _look_into(Batch(sealed))
 
 
 def decompress(data: bytes) -> None:
@@ -91,6 +99,7 @@ def groups(data: bytes) -> None:
 
 TARGETS: Final[dict[str, Callable[[bytes], None]]] = {
     "batch": batch,
+    "records": records,
     "decompress": decompress,
     "frame": frame,
     "request": request,
@@ -104,13 +113,13 @@ def _look_into(found: Batch) -> None:
     for check in (found.check, found.check_from_client):
         with contextlib.suppress(Refused):
             check()
-    records = read(found, max_bytes=MAX_UNPACKED)
-    offsets = [record.offset for record in records]
+    inside = read(found, max_bytes=MAX_UNPACKED)
+    offsets = [record.offset for record in inside]
     assert offsets == sorted(set(offsets))
     if found.record_count > 0:
         again = Batch(recompress(found, Codec.NONE, MAX_UNPACKED))
         again.check()
-        assert read(again, max_bytes=MAX_UNPACKED) == records
+        assert read(again, max_bytes=MAX_UNPACKED) == inside
     with contextlib.suppress(Refused):
         verify_records(found, max_bytes=MAX_UNPACKED, need_keys=True)
 

@@ -11,6 +11,7 @@ import atheris
 # Where each target leads. Coverage is recorded only there, since it takes a while to set up.
 ROOMS: Final = {
     "batch": ["millstream.records"],
+    "records": ["millstream.records"],
     "decompress": ["millstream.records"],
     "frame": ["millstream.wire"],
     "request": ["millstream.wire"],
