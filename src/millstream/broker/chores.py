@@ -21,6 +21,7 @@ from millstream.storage.store import Store
 log = logging.getLogger(__name__)
 
 _SPACE_SECONDS: Final = 1.0
+_BALLAST_SECONDS: Final = 2.0  # after the start, which should not wait for it
 _SWEEP_SECONDS: Final = 15.0
 _LOGS_A_SLICE: Final = 200
 
@@ -77,6 +78,7 @@ class Chores:
                 log.exception("chore failed chore=%s", getattr(chore, "__name__", chore))
 
     async def _have_ballast(self) -> None:
+        await asyncio.sleep(_BALLAST_SECONDS)
         try:
             await asyncio.get_running_loop().run_in_executor(None, self._store.space.fill_ballast)
         except OSError as error:
@@ -105,14 +107,16 @@ class Chores:
 
     async def _retain(self) -> None:
         now_ms = self._clock.now_ms()
+        jumps = self._guard.jumps
         by_time = self._guard.trusts(now_ms, int(asyncio.get_running_loop().time() * 1000))
-        if not by_time:
+        if self._guard.jumps != jumps:
             log.warning("the clock jumped: nothing is deleted by age until it has been steady for a while")
         for done, hosted in enumerate(self._topics.all_hosted()):
             if hosted.dropped:
                 continue
             opened = hosted.partition.log
-            opened.expire_producers(now_ms, self._config().producer_expiry_ms)
+            if by_time:
+                opened.expire_producers(now_ms, self._config().producer_expiry_ms)
             opened.roll_if_due(now_ms)
             deleted = opened.expire(now_ms, hosted.partition.high_watermark, by_time=by_time)
             if deleted:

@@ -112,6 +112,12 @@ class LiveConfig:
         self._dynamic = dict(dynamic)
         self._build()
 
+    def cap(self, name: str, most: int) -> None:
+        """Let *name* be *most* at the most, since this machine allows no more."""
+        if int(self.entry(name).value) > most:
+            self._static[name] = most
+            self._build()
+
     def names(self) -> list[str]:
         """Every name that may be set, in Kafka's other units too."""
         return sorted([*self._known, *_IN_OTHER_UNITS])

@@ -23,7 +23,8 @@ from millstream.node.node import CannotListen, Node
 from millstream.settings import InvalidSetting
 
 _SYNC_THREADS: Final = 8  # logs synced side by side; the file system commits them together
-_SPARE_DESCRIPTORS: Final = 512
+_MOST_DESCRIPTORS: Final = 1 << 20  # where the system sets no limit
+_SPARE_DESCRIPTORS: Final = 64  # for the loop, the lock, directories being synced
 
 
 @click.command()
@@ -73,8 +74,11 @@ async def _serve(live: LiveConfig) -> int:
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, told.set)
     config = live.get(NodeConfig)
+    # Half of the descriptors for files, half for clients: neither may take the other's.
+    half = max((_raise_descriptor_limit() - _SPARE_DESCRIPTORS) // 2, 16)
+    live.cap("max.connections", half)
     try:
-        disk = RealDisk(config.data_dir, max_open=_raise_descriptor_limit() - _SPARE_DESCRIPTORS)
+        disk = RealDisk(config.data_dir, max_open=half)
         node = Node(Env(SystemClock(), disk, LocalRegistry(disk), SystemRandom()), live)
         await node.start()
     except (CannotListen, DirectoryInUse, RegistryDamaged) as error:
@@ -104,4 +108,4 @@ def _raise_descriptor_limit() -> int:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft < hard:
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
-    return max(min(hard, 1 << 20), 2 * _SPARE_DESCRIPTORS)
+    return min(hard, _MOST_DESCRIPTORS)

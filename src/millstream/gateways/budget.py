@@ -13,6 +13,11 @@ class Budget:
         self.free = total
         self._waiting: deque[tuple[int, Callable[[], None]]] = deque()
 
+    @property
+    def is_short(self) -> bool:
+        """Whether somebody waits for what others hold."""
+        return bool(self._waiting)
+
     def borrow(self, size: int) -> bool:
         """Take *size* bytes if there are so many, and nobody came before."""
         if self._waiting or size > self.free:

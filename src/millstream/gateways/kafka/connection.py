@@ -22,7 +22,11 @@ _SIZE: Final = struct.Struct(">i")
 _SIZE_BYTES: Final = 4
 _MIN_REQUEST_BYTES: Final = 8
 _FREE_BYTES: Final = 64 << 10  # frames up to this size borrow nothing from the budget
+_LEAST_BYTES: Final = 1024
 _FIRST_BYTES: Final = 1 << 20  # a buffer starts no larger than this, whatever the frame's length
+_KEEP_BYTES: Final = (
+    2 << 20
+)  # a buffer up to this size is kept a while, for a client that sends many such frames
 _KEEP_SECONDS: Final = 2.0
 
 
@@ -85,9 +89,11 @@ class KafkaConnection(Connection):
         start, end = 0, len(view)
         while end - start >= _SIZE_BYTES:
             if self.busy:
-                self._held = view[start:].tobytes()
-                self.hold()
-                return
+                self.flush()  # replies that are ready no longer count
+                if self.busy:
+                    self._held = view[start:].tobytes()
+                    self.hold()
+                    return
             (size,) = _SIZE.unpack_from(view, start)
             if not self._legal(size, view[start : start + _SIZE_BYTES]):
                 return
@@ -118,11 +124,15 @@ class KafkaConnection(Connection):
         self._frame_bytes = 0
         if len(part) >= _SIZE_BYTES:
             self._frame_bytes = _SIZE.unpack_from(part)[0] + _SIZE_BYTES
-        self._room(max(min(self._frame_bytes, _FIRST_BYTES), 1024, len(part)))
+        self._room(max(len(part), _LEAST_BYTES))
         assert self._buffer is not None
         self._buffer[: len(part)] = part
         self._filled = len(part)
-        self._borrow()
+        if self._borrow():
+            self._room(min(self._frame_bytes, _FIRST_BYTES))
+        else:
+            self.hold()
+            self.door.budget.wait(self._frame_bytes - self._borrowed, self._granted)
 
     def _grow_frame(self) -> None:
         assert self._buffer is not None
@@ -138,7 +148,8 @@ class KafkaConnection(Connection):
         if self._filled == self._frame_bytes:
             self._began_at = None
             self._handle(memoryview(self._buffer)[_SIZE_BYTES : self._frame_bytes])
-            self._repay()
+            if len(self._buffer) > _KEEP_BYTES or self.door.budget.is_short:
+                self._drop_buffer()
         elif self._filled == len(self._buffer):
             self._room(min(self._frame_bytes, 2 * self._filled))
 
@@ -150,22 +161,24 @@ class KafkaConnection(Connection):
             if old is not None and self._filled:
                 self._buffer[: self._filled] = memoryview(old)[: self._filled]
 
-    def _borrow(self) -> None:
-        if self._frame_bytes <= _FREE_BYTES or self._borrowed:
-            return
-        if self.door.budget.borrow(self._frame_bytes):
-            self._borrowed = self._frame_bytes
-        else:
-            self.hold()
-            self.door.budget.wait(self._frame_bytes, self._granted)
+    def _borrow(self) -> bool:
+        """Whether the frame may be received: it is small, or the memory for it is ours."""
+        more = self._frame_bytes - self._borrowed
+        if self._frame_bytes <= _FREE_BYTES or more <= 0:
+            return True
+        if not self.door.budget.borrow(more):
+            return False
+        self._borrowed = self._frame_bytes
+        return True
 
     def _granted(self) -> None:
         self._borrowed = self._frame_bytes
         self._began_at = self._loop.time()  # the wait was ours
+        self._room(min(self._frame_bytes, max(_FIRST_BYTES, 2 * self._filled)))
         self.read_on()
 
     def _waits_for_budget(self) -> bool:
-        return self._began_at is not None and self._frame_bytes > _FREE_BYTES and not self._borrowed
+        return self._began_at is not None and self._frame_bytes > max(_FREE_BYTES, self._borrowed)
 
     def _repay(self) -> None:
         borrowed, self._borrowed = self._borrowed, 0

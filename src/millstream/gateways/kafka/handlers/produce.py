@@ -55,7 +55,7 @@ def handle(
     result: ProduceResponseTopic | None = None
     last: str | bytes | None = None
     waiting: Waiting = []
-    refused: Refused | None = None
+    refused = ""  # not the refusal itself: its traceback would keep this frame, and the records, alive
     for topic, index, records in parts:
         if result is None or topic != last:
             last = topic
@@ -73,7 +73,7 @@ def handle(
             name = topic if isinstance(topic, str) else broker.topics.name_of(topic)
             accepted = broker.produce(session, name, index, _batch(records, version), acks)
         except Refused as refusal:
-            refused = refusal
+            refused = refusal.detail
             _refuse(answer, refusal)
         else:
             answer.base_offset = accepted.appended.base_offset
@@ -82,8 +82,8 @@ def handle(
             if accepted.safe is not None:
                 waiting.append((answer, accepted.safe))
     if acks == ACKS_NONE:
-        if refused is not None:
-            raise refused
+        if refused:
+            raise Refused(ErrorCode.INVALID_REQUEST, refused)
         return None
     return _acknowledged(response, waiting, timeout_ms) if waiting else response
 
