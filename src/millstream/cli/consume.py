@@ -33,7 +33,13 @@ _encodings = click.Choice(list(ENCODINGS))
     help="Where to begin, and perhaps to stop; see below.  [default: start]",
 )
 @click.option(
-    "--partition", "-p", "partitions", multiple=True, type=click.IntRange(min=0), help="Only this one."
+    "--partition",
+    "-p",
+    "partitions",
+    multiple=True,
+    type=click.IntRange(min=0),
+    metavar="N",
+    help="Only this one.",
 )
 @click.option(
     "--group",
@@ -42,7 +48,7 @@ _encodings = click.Choice(list(ENCODINGS))
     "where a new group begins.",
     shell_complete=complete.groups,
 )
-@click.option("--count", "-n", type=click.IntRange(min=1), help="End after so many records.")
+@click.option("--count", "-n", type=click.IntRange(min=1), metavar="N", help="End after so many records.")
 @click.option(
     "--follow/--no-follow",
     " /-e",
@@ -88,6 +94,7 @@ def command(
 
     Prints values alone in a pipe, and JSON lines with --format json.
     """
+    read_span(offset or "start")  # complain before anything is connected
     if group is not None and partitions:
         raise click.UsageError("a group shares partitions out by itself: leave out --group or --partition")
     try:

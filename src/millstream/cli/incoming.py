@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import final
 
 from millstream.cli.encoding import ENCODINGS, Encoding, Unreadable, compact
-from millstream.records.build import Headers
+from millstream.records.build import Headers, NewRecord
 
 
 class InvalidLine(ValueError):
@@ -17,13 +17,10 @@ class InvalidLine(ValueError):
 @final
 @dataclass(frozen=True, slots=True)
 class Incoming:
-    """A record as somebody wrote it."""
+    """A record as somebody wrote it, and the partition it names, if any."""
 
-    key: bytes | None
-    value: bytes | None
-    headers: Headers = ()
+    record: NewRecord
     partition: int | None = None
-    timestamp_ms: int | None = None
 
 
 class LineParser(ABC):
@@ -63,7 +60,7 @@ class PlainLines(LineParser):
                 raise InvalidLine(f"no separator {self._separator.decode()!r}")
         if self._empty_is_null:
             key, value = key or None, value or None
-        return Incoming(key, value, self._headers)
+        return Incoming(NewRecord(key, value, self._headers))
 
 
 @final
@@ -90,13 +87,13 @@ class JsonLines(LineParser):
             raise InvalidLine("not a JSON object")
         if "value" not in said:
             raise InvalidLine('no "value"; null stands for a record without one')
-        return Incoming(
+        record = NewRecord(
             _bytes(said.get("key"), self._key, "key"),
             _bytes(said["value"], self._value, "value"),
             self._headers + self._read_headers(said.get("headers")),
-            _whole(said.get("partition"), "partition"),
             _whole(said.get("timestamp"), "timestamp"),
         )
+        return Incoming(record, _whole(said.get("partition"), "partition"))
 
     def _read_headers(self, said: object) -> Headers:
         """A list of objects with `key` and `value`, or one object of names and values."""

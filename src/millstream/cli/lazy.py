@@ -1,5 +1,6 @@
 """Commands that are imported when they are run, so that each start pays for one."""
 
+import difflib
 import importlib
 from collections.abc import Mapping
 from typing import Any, final
@@ -25,6 +26,15 @@ class LazyGroup(click.Group):
         command = getattr(importlib.import_module(module), name)
         assert isinstance(command, click.Command), cmd_name
         return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and args[0] not in self._lazy and not args[0].startswith("-"):
+            near = difflib.get_close_matches(args[0], self._lazy, n=1)
+            hint = f" Did you mean {near[0]!r}?" if near else ""
+            ctx.fail(f"No such command {args[0]!r}.{hint}")
+        return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):

@@ -115,7 +115,7 @@ class Output:
         from rich.text import Text
 
         console = Console(file=self.out, width=None if self.terminal else _WIDE, highlight=False)
-        for number, table in enumerate(tables):
+        for number, table in enumerate(each for each in tables if each.rows):
             if number:
                 console.print()
             if table.title:
@@ -142,6 +142,11 @@ def size(count: int | None) -> Cell:
             break
         amount /= 1024
     return Cell(count, f"{count} B" if unit == "B" else f"{amount:.1f} {unit}")
+
+
+def counted(count: int, noun: str) -> str:
+    """*count* of *noun*, in English."""
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
 def number(count: int | None, style: str = "") -> Cell:

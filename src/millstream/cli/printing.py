@@ -69,7 +69,7 @@ class ScreenPrinter(Printer):
         self._value = value
 
     def render(self, record: Consumed) -> bytes:
-        place = click.style(f"{record.partition}:{record.offset}", fg="cyan")
+        place = click.style(f"{record.partition}:{record.offset}".ljust(8), fg="cyan")
         when = click.style(date(record.timestamp_ms), dim=True)
         parts = [place, when]
         if record.key is not None:

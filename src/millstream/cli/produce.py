@@ -12,12 +12,12 @@ from millstream.cli import complete
 from millstream.cli.encoding import ENCODINGS
 from millstream.cli.exits import Exit, Failure
 from millstream.cli.incoming import InvalidLine, JsonLines, LineParser, PlainLines
-from millstream.cli.output import Output, size
+from millstream.cli.output import Output, counted, size
 from millstream.cli.session import Session, cluster_options, key_value
 from millstream.cli.source import lines
 from millstream.client.cluster import Client
 from millstream.client.producer import Producer
-from millstream.client.send_queue import Promise
+from millstream.client.send_queue import Outcome
 from millstream.records.compression import Codec
 
 _ACKS: Final = {"0": 0, "1": 1, "all": -1}
@@ -46,7 +46,7 @@ Progress = Callable[[int], None]
 @click.option(
     "--header", "-H", "headers", multiple=True, metavar="KEY=VALUE", help="A header for every record."
 )
-@click.option("--partition", "-p", type=click.IntRange(min=0), help="Write to this one only.")
+@click.option("--partition", "-p", type=click.IntRange(min=0), metavar="N", help="Write to this one only.")
 @click.option(
     "--empty-as-null", is_flag=True, help="An empty key or value is null: in a compacted topic, a deletion."
 )
@@ -136,7 +136,10 @@ async def run(
     """Send a record a line of *source*; print how many were delivered, to where."""
     tally = Tally()
     line_number = 0
-    async with Producer(client, acks=acks, codec=codec, delivery_timeout=client.patience) as producer:
+    patience = client.patience
+    async with Producer(
+        client, acks=acks, codec=codec, delivery_timeout=patience, on_batch=tally.count
+    ) as producer:
         async for some in source:
             for line in some:
                 line_number += 1
@@ -145,15 +148,7 @@ async def run(
                 except InvalidLine as problem:
                     raise Failure(f"line {line_number}: {problem}; {tally}", Exit.USAGE) from None
                 where = record.partition if partition is None else partition
-                sent = await producer.send(
-                    topic,
-                    record.value,
-                    key=record.key,
-                    partition=where,
-                    headers=record.headers,
-                    timestamp_ms=record.timestamp_ms,
-                )
-                sent.add_done_callback(tally.count)
+                await producer.post(topic, record.record, where)
             advance(sum(map(len, some)) + len(some))
             tally.check()
         await producer.flush()
@@ -175,20 +170,17 @@ class Tally:
 
     def __init__(self) -> None:
         self.partitions: Counter[int] = Counter()
-        self._problem: BaseException | None = None
+        self._problem: Exception | None = None
 
     @property
     def records(self) -> int:
         return self.partitions.total()
 
-    def count(self, sent: Promise) -> None:
-        if sent.cancelled():
-            return
-        problem = sent.exception()
-        if problem is None:
-            self.partitions[sent.result().partition] += 1
+    def count(self, outcome: Outcome) -> None:
+        if outcome.problem is None:
+            self.partitions[outcome.partition.partition] += outcome.records
         elif self._problem is None:
-            self._problem = problem
+            self._problem = outcome.problem
 
     def check(self) -> None:
         """Raise the first failure, if there was one."""
@@ -196,7 +188,7 @@ class Tally:
             raise self._problem
 
     def __str__(self) -> str:
-        return f"{self.records:,} {'record' if self.records == 1 else 'records'} delivered"
+        return f"{counted(self.records, 'record')} delivered"
 
 
 @contextmanager

@@ -20,22 +20,27 @@ async def lines(fd: int) -> AsyncIterator[list[bytes]]:
 
 
 async def _chunks(fd: int) -> AsyncIterator[bytes]:
-    ready = asyncio.Event()
+    while chunk := await _read(fd):
+        yield chunk
+
+
+async def _read(fd: int) -> bytes:
+    """What there is to read, once there is something; nothing at the end."""
     loop = asyncio.get_running_loop()
+    arrived: asyncio.Future[bytes] = loop.create_future()
+
+    def readable() -> None:
+        # Read here, where the loop has just said that it will not wait, and once only.
+        loop.remove_reader(fd)
+        if not arrived.done():
+            arrived.set_result(os.read(fd, _CHUNK))
+
     try:
-        loop.add_reader(fd, ready.set)
+        loop.add_reader(fd, readable)
     except PermissionError:  # epoll takes no plain file, and need not: reading one does not wait
-        while chunk := os.read(fd, _CHUNK):
-            yield chunk
-            await asyncio.sleep(0)
-        return
+        await asyncio.sleep(0)
+        return os.read(fd, _CHUNK)
     try:
-        while True:
-            await ready.wait()
-            chunk = os.read(fd, _CHUNK)
-            if not chunk:
-                return
-            ready.clear()
-            yield chunk
+        return await arrived
     finally:
         loop.remove_reader(fd)

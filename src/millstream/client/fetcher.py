@@ -7,10 +7,10 @@ fetch runs while the caller works, and no partition can fill the memory.
 
 import asyncio
 from collections import deque
-from collections.abc import Coroutine, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Final, final
+from typing import Final, final
 
 from millstream.client.cluster import Client
 from millstream.client.consumed import Consumed
@@ -147,12 +147,11 @@ class Fetcher:
                 wanted.setdefault(leader, []).append(reading)
         for node, readings in wanted.items():
             if node not in self._flights:
-                work = self._scout(readings) if node is None else self._fetch(node, readings)
-                self._flights[node] = asyncio.create_task(self._fly(node, work))
+                self._flights[node] = asyncio.create_task(self._fly(node, readings))
 
-    async def _fly(self, node: int | None, work: Coroutine[Any, Any, None]) -> None:
+    async def _fly(self, node: int | None, readings: list[Reading]) -> None:
         try:
-            await work
+            await (self._scout(readings) if node is None else self._fetch(node, readings))
         except Exception as problem:  # `take` raises it: it must not be lost with the task
             self._problem = problem
         finally:

@@ -7,12 +7,13 @@ for byte: with idempotence the broker knows it by its producer id and sequence.
 """
 
 import asyncio
+from collections.abc import Callable
 from typing import Final, Self, final
 
 from millstream.client.cluster import Client
 from millstream.client.partitioner import Sticky, partition_of_key
 from millstream.client.refusals import check
-from millstream.client.send_queue import NOBODY, Delivered, Identity, Promise, SendQueue
+from millstream.client.send_queue import NOBODY, Delivered, Identity, Outcome, Promise, SendQueue
 from millstream.client.topics import TopicPartition
 from millstream.client.unreachable import Unreachable
 from millstream.env.clock import Clock, SystemClock
@@ -57,6 +58,7 @@ class Producer:
         buffer_bytes: int = 32 << 20,
         delivery_timeout: float = 120.0,
         clock: Clock | None = None,
+        on_batch: Callable[[Outcome], None] = lambda _: None,
     ) -> None:
         self.records_delivered = 0
         self.bytes_delivered = 0
@@ -68,6 +70,7 @@ class Producer:
         self._buffer_bytes = buffer_bytes
         self._delivery_timeout = delivery_timeout
         self._clock = clock or SystemClock()
+        self._on_batch = on_batch
         self._queues: dict[TopicPartition, SendQueue] = {}
         self._counts: dict[str, int] = {}
         self._sticky: dict[str, Sticky] = {}
@@ -97,14 +100,28 @@ class Producer:
 
         Returns at once unless the buffer is full or the topic is new to us.
         """
+        delivered: Promise = asyncio.get_running_loop().create_future()
+        await self.post(topic, NewRecord(key, value, headers, timestamp_ms), partition, delivered)
+        return delivered
+
+    async def post(
+        self, topic: str, record: NewRecord, partition: int | None = None, delivered: Promise | None = None
+    ) -> None:
+        """Put *record* on its way; for many, without a future each: *on_batch* tells what became of them."""
         count = self._counts.get(topic) or await self._learn(topic)
         while self._buffered >= self._buffer_bytes:
             self._room.clear()
             await self._room.wait()
-        queue, delivered = self._put(topic, count, NewRecord(key, value, headers, timestamp_ms), partition)
+        queue = self._queue(topic, count, record.key, partition)
+        size = _PER_RECORD + len(record.key or b"") + len(record.value or b"")
+        if record.headers:
+            size += sum(len(each) + len(value or b"") + 4 for each, value in record.headers)
+        queue.put(record, size, delivered)
+        self._buffered += size
+        if queue.sender is None:
+            queue.sender = asyncio.create_task(self._drain(queue))
         if queue.size_bytes >= self._batch_bytes:
             await asyncio.sleep(0)  # a caller that never waits would keep the batch from being sent
-        return delivered
 
     async def deliver(
         self, topic: str, value: bytes | None, *, key: bytes | None = None, partition: int | None = None
@@ -126,11 +143,9 @@ class Producer:
                 queue.sender.cancel()
         await self.flush()
 
-    def _put(
-        self, topic: str, count: int, record: NewRecord, partition: int | None
-    ) -> tuple[SendQueue, Promise]:
+    def _queue(self, topic: str, count: int, key: bytes | None, partition: int | None) -> SendQueue:
         if partition is None:
-            partition = self._choose(topic, count, record.key)
+            partition = self._choose(topic, count, key)
         elif not 0 <= partition < count:
             raise Refused(
                 ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
@@ -140,14 +155,7 @@ class Producer:
         queue = self._queues.get(name)
         if queue is None:
             queue = self._queues[name] = SendQueue(name)
-        delivered: Promise = asyncio.get_running_loop().create_future()
-        size = _PER_RECORD + len(record.key or b"") + len(record.value or b"")
-        size += sum(len(each) + len(value or b"") + 4 for each, value in record.headers)
-        queue.put(record, size, delivered)
-        self._buffered += size
-        if queue.sender is None:
-            queue.sender = asyncio.create_task(self._drain(queue))
-        return queue, delivered
+        return queue
 
     def _choose(self, topic: str, count: int, key: bytes | None) -> int:
         if key is not None:
@@ -174,7 +182,7 @@ class Producer:
 
     async def _drain(self, queue: SendQueue) -> None:
         """Send *queue*'s records, a batch at a time, until none is left."""
-        futures: list[Promise] = []
+        futures: list[Promise | None] = []
         try:
             while queue.records:
                 records, futures, size = queue.take(self._batch_bytes)
@@ -185,7 +193,7 @@ class Producer:
                     # The broker may have the batch or not, so its sequence is
                     # spoilt: the partition goes on under a new identity.
                     queue.identity, queue.spoilt = None, True
-                    _reject(futures, problem)
+                    self._reject(queue.partition, futures, problem)
                 else:
                     self._accept(queue.partition, futures, offset, size)
                 finally:
@@ -225,9 +233,8 @@ class Producer:
         return queue.identity
 
     async def _init(self) -> tuple[int, int]:
-        said = await self._client.ask(
-            InitProducerIdRequest(transaction_timeout_ms=60_000), InitProducerIdResponse
-        )
+        request = InitProducerIdRequest(transactional_id=None, transaction_timeout_ms=60_000)
+        said = await self._client.ask(request, InitProducerIdResponse)
         check(said.error_code, "producer id")
         return said.producer_id, said.producer_epoch
 
@@ -254,29 +261,31 @@ class Producer:
         check(answer.error_code, f"produce to {partition}", answer.error_message)
         return answer.base_offset
 
-    def _accept(self, partition: TopicPartition, futures: list[Promise], offset: int, size: int) -> None:
+    def _accept(
+        self, partition: TopicPartition, futures: list[Promise | None], offset: int, size: int
+    ) -> None:
         self.records_delivered += len(futures)
         self.bytes_delivered += size - _PER_RECORD * len(futures)
+        self._on_batch(Outcome(partition, len(futures), offset))
         for place, delivered in enumerate(futures):
-            if not delivered.done():
+            if delivered is not None and not delivered.done():
                 at = offset + place if offset >= 0 else -1
                 delivered.set_result(Delivered(partition.topic, partition.partition, at))
 
-    def _abandon(self, queue: SendQueue, futures: list[Promise], problem: BaseException) -> None:
+    def _reject(self, partition: TopicPartition, futures: list[Promise | None], problem: Exception) -> None:
+        self._on_batch(Outcome(partition, len(futures), -1, problem))
+        for delivered in futures:
+            if delivered is not None and not delivered.done():
+                delivered.set_exception(problem)
+
+    def _abandon(self, queue: SendQueue, futures: list[Promise | None], problem: BaseException) -> None:
         while queue.records:
             _, more, size = queue.take(self._buffer_bytes)
             futures = futures + more
             self._release(size)
-        _reject(
-            futures, problem if isinstance(problem, Exception) else Unreachable("the producer was closed")
-        )
+        why = problem if isinstance(problem, Exception) else Unreachable("the producer was closed")
+        self._reject(queue.partition, futures, why)
 
     def _release(self, size: int) -> None:
         self._buffered -= size
         self._room.set()
-
-
-def _reject(futures: list[Promise], problem: Exception) -> None:
-    for delivered in futures:
-        if not delivered.done():
-            delivered.set_exception(problem)

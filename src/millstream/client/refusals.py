@@ -12,6 +12,6 @@ def error_code(code: int) -> ErrorCode:
 
 
 def check(code: int, what: str, message: str | None = None) -> None:
-    """Raise Refused if *code* is an error; *message* is the broker's own explanation, if it gave one."""
+    """Raise Refused if *code* is an error: in the broker's own words, if it gave a *message*."""
     if code != ErrorCode.NONE:
-        raise Refused(error_code(code), f"{what}: {message}" if message else what)
+        raise Refused(error_code(code), message.rstrip(".") if message else what)

@@ -34,6 +34,17 @@ class Identity:
 NOBODY: Final = Identity(-1, -1, -1)
 
 
+@final
+@dataclass(frozen=True)
+class Outcome:
+    """What became of one batch: *problem* is None if it was delivered, and *offset* is its first then."""
+
+    partition: TopicPartition
+    records: int
+    offset: int
+    problem: Exception | None = None
+
+
 Promise = asyncio.Future[Delivered]
 
 
@@ -43,20 +54,20 @@ class SendQueue:
 
     def __init__(self, partition: TopicPartition) -> None:
         self.partition = partition
-        self.records: deque[tuple[NewRecord, int, Promise]] = deque()
+        self.records: deque[tuple[NewRecord, int, Promise | None]] = deque()
         self.size_bytes = 0
         self.identity: Identity | None = None
         self.spoilt = False
         self.sender: asyncio.Task[None] | None = None
 
-    def put(self, record: NewRecord, size: int, delivered: Promise) -> None:
+    def put(self, record: NewRecord, size: int, delivered: Promise | None) -> None:
         self.records.append((record, size, delivered))
         self.size_bytes += size
 
-    def take(self, limit_bytes: int) -> tuple[list[NewRecord], list[Promise], int]:
+    def take(self, limit_bytes: int) -> tuple[list[NewRecord], list[Promise | None], int]:
         """The oldest records, up to *limit_bytes* but at least one, with their futures and their size."""
         records: list[NewRecord] = []
-        futures: list[Promise] = []
+        futures: list[Promise | None] = []
         taken = 0
         while self.records and len(records) < _MAX_RECORDS:
             record, size, delivered = self.records[0]

@@ -1,5 +1,6 @@
 """The cluster as its brokers describe it: who is there, and who leads what."""
 
+from base64 import urlsafe_b64encode
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple, final
@@ -51,6 +52,11 @@ class Topic:
     internal: bool
     partitions: tuple[Partition, ...]
     error: ErrorCode = ErrorCode.NONE
+
+    @property
+    def uuid(self) -> str:
+        """The id as Kafka's tools write it."""
+        return urlsafe_b64encode(self.id).rstrip(b"=").decode()
 
     def check(self) -> "Topic":
         """This topic; Refused if the broker would not describe it."""

@@ -3,7 +3,7 @@
 import click
 
 from millstream.cli.exits import Exit
-from millstream.cli.output import Cell, Output, Table
+from millstream.cli.output import Cell, Output, Table, counted
 from millstream.cli.session import Session, cluster_options
 from millstream.client.admin import Admin
 from millstream.client.cluster import Client
@@ -37,7 +37,7 @@ async def run(client: Client, out: Output) -> int:
         out.show(document, table)
     else:
         count = sum(len(topic.partitions) for topic in found.topics.values())
-        out.say(document, f"healthy: {count:,} partitions on {len(found.nodes)} brokers")
+        out.say(document, f"healthy: {counted(count, 'partition')} on {counted(len(found.nodes), 'broker')}")
     return Exit.NO if unwell else Exit.OK
 
 

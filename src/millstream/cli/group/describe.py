@@ -21,7 +21,10 @@ from millstream.client.topics import TopicPartition
 @click.command("describe")
 @click.argument("names", metavar="GROUP...", nargs=-1, required=True, shell_complete=complete.groups)
 @click.option(
-    "--max-lag", type=click.IntRange(min=0), help="Exit with 1 if a group is further behind than this."
+    "--max-lag",
+    type=click.IntRange(min=0),
+    metavar="N",
+    help="Exit with 1 if a group is further behind than this.",
 )
 @cluster_options
 def command(session: Session, names: tuple[str, ...], max_lag: int | None) -> int:

@@ -6,7 +6,7 @@ import click
 
 from millstream.cli import complete
 from millstream.cli.exits import Exit, Failure
-from millstream.cli.output import Cell, Output, Table, number
+from millstream.cli.output import Cell, Output, Table, counted, number
 from millstream.cli.places import chosen_partitions, find_places, read_span
 from millstream.cli.session import Session, cluster_options, confirm
 from millstream.client.admin_groups import GroupAdmin
@@ -91,7 +91,7 @@ async def _check_empty(admin: GroupAdmin, group: str) -> None:
         return
     if found.members:
         raise Failure(
-            f"group {group!r} has {len(found.members)} members and is {found.state}; stop them first",
+            f"group {group!r} is {found.state} with {counted(len(found.members), 'member')}; stop them first",
             Exit.REFUSED,
         )
 

@@ -14,7 +14,9 @@ from millstream.client.cluster import Client
 
 @click.command("alter")
 @click.argument("topic", shell_complete=complete.topics)
-@click.option("--partitions", "-p", type=click.IntRange(min=1), help="How many in all; they can only grow.")
+@click.option(
+    "--partitions", "-p", type=click.IntRange(min=1), metavar="N", help="How many in all; they can only grow."
+)
 @click.option("--set", "-s", "settings", multiple=True, metavar="KEY=VALUE", help="Change a setting.")
 @click.option("--unset", "-u", multiple=True, metavar="KEY", help="Let a setting fall back to the cluster's.")
 @cluster_options

@@ -14,9 +14,15 @@ from millstream.errors import ErrorCode, Refused
 
 @click.command("create")
 @click.argument("names", metavar="NAME...", nargs=-1, required=True)
-@click.option("--partitions", "-p", type=click.IntRange(min=1), help="How many.  [default: the cluster's]")
 @click.option(
-    "--replicas", "-r", type=click.IntRange(min=1), help="How many copies.  [default: the cluster's]"
+    "--partitions", "-p", type=click.IntRange(min=1), metavar="N", help="How many.  [default: the cluster's]"
+)
+@click.option(
+    "--replicas",
+    "-r",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="How many copies.  [default: the cluster's]",
 )
 @click.option(
     "--set", "-s", "settings", multiple=True, metavar="KEY=VALUE", help="A setting, such as retention.ms=-1."

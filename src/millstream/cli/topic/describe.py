@@ -8,7 +8,7 @@ import click
 
 from millstream.cli import complete
 from millstream.cli.exits import Exit
-from millstream.cli.output import Cell, Output, Table, number, size
+from millstream.cli.output import Cell, Output, Table, counted, number, size
 from millstream.cli.session import Session, cluster_options, existing_topic
 from millstream.cli.topic.list import health, replicas
 from millstream.client.admin import Admin
@@ -112,9 +112,12 @@ def _tables(details: _Details, all_settings: bool) -> list[Table]:
             ]
         )
     summary.rows += [
-        [Cell("id", style="dim"), topic.id.hex()],
+        [Cell("id", style="dim"), topic.uuid],
         [Cell("health", style="dim"), health(topic)],
-        [Cell("partitions", style="dim"), f"{len(topic.partitions)}, {replicas(topic)} replicas each"],
+        [
+            Cell("partitions", style="dim"),
+            f"{len(topic.partitions)}, with {counted(replicas(topic), 'replica')} each",
+        ],
         [Cell("records", style="dim"), number(records)],
         [Cell("size", style="dim"), size(total)],
     ]
@@ -152,7 +155,7 @@ def _document(details: _Details, all_settings: bool) -> dict[str, object]:
     settings = {each.name: each.value for each in details.configs if all_settings or each.overridden}
     return {
         "name": details.topic.name,
-        "id": details.topic.id.hex(),
+        "id": details.topic.uuid,
         "internal": details.topic.internal,
         "partitions": partitions,
         "settings": settings,

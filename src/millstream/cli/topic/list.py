@@ -50,7 +50,7 @@ def health(topic: Topic) -> Cell:
 def _document(topic: Topic) -> dict[str, object]:
     return {
         "name": topic.name,
-        "id": topic.id.hex(),
+        "id": topic.uuid,
         "internal": topic.internal,
         "partitions": len(topic.partitions),
         "replication_factor": replicas(topic),

@@ -7,7 +7,7 @@ import click
 from millstream.cli import complete
 from millstream.cli.exits import Exit
 from millstream.cli.output import Output, Table, number
-from millstream.cli.places import Places, chosen_partitions, find_places
+from millstream.cli.places import chosen_partitions, find_places, read_span
 from millstream.cli.session import Session, cluster_options, confirm
 from millstream.client.admin import Admin
 from millstream.client.cluster import Client
@@ -22,12 +22,20 @@ from millstream.client.cluster import Client
     help="Where to begin from now on: end, 100, -10, @-1h, @2026-05-01.",
 )
 @click.option(
-    "--partition", "-p", "partitions", multiple=True, type=click.IntRange(min=0), help="Only this one."
+    "--partition",
+    "-p",
+    "partitions",
+    multiple=True,
+    type=click.IntRange(min=0),
+    metavar="N",
+    help="Only this one.",
 )
 @click.option("--yes", "-y", is_flag=True, help="Do not ask.")
 @cluster_options
 def command(session: Session, topic: str, before: str, partitions: tuple[int, ...], yes: bool) -> int:
     """Delete the records of TOPIC that come before an offset or a time."""
+    if read_span(before).stop is not None:
+        raise click.UsageError(f"--before {before} is a range; give one place")
     return session.run(lambda client, out: run(client, out, topic, before, partitions=partitions, yes=yes))
 
 
@@ -36,7 +44,7 @@ async def run(
 ) -> int:
     """Delete what lies before *before* in each partition."""
     chosen = await chosen_partitions(client, topic, partitions)
-    places: Places = await find_places(client, before, chosen)
+    places = await find_places(client, before, chosen)
     gone = sum(place.span.first - place.low for place in places.values())
     confirm(out, f"Delete {gone:,} records of {topic}?", yes or gone == 0)
     starts = await Admin(client).trim({each: place.span.first for each, place in places.items()})
