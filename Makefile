@@ -34,6 +34,9 @@ contracts: $(VENV)/.dev
 fuzz: $(VENV)/.dev
 	nice $(BIN)/python -m tools.fuzz --seconds $(SECONDS) $(ARGS)
 
+bench: $(VENV)/.dev
+	$(BIN)/python -m bench.foundation $(ARGS)
+
 generate: $(VENV)/.dev
 	$(BIN)/python -m tools.generate_messages
 
