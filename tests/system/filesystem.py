@@ -1,0 +1,85 @@
+"""A small ext4 or xfs of its own, in a file, whose power can be cut."""
+
+import fcntl
+import os
+import shutil
+import struct
+import subprocess
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+_FS_IOC_SHUTDOWN: Final = 0x8004587D
+_NO_LOG_FLUSH: Final = 2  # forget even what waits in the journal, as a power cut does
+
+
+class FileSystem:
+    """Mounted when made; use as `with FileSystem(...) as fs`. *root* is where it is mounted.
+
+    Skips the test where file systems cannot be made or mounted.
+    """
+
+    def __init__(self, kind: str, place: Path, *, size_mb: int = 320, options: str = "loop") -> None:
+        _skip_unless_able(kind)
+        self.root = place / f"{kind}-root"
+        self.image = place / f"{kind}.img"
+        self._options = options
+        self._is_mounted = False
+        self.root.mkdir()
+        with self.image.open("wb") as file:
+            file.truncate(size_mb << 20)
+        _run(f"mkfs.{kind}", "-q", str(self.image))
+        try:
+            self.mount()
+        except subprocess.CalledProcessError as error:
+            pytest.skip(f"cannot mount a file system here: {error.stderr.strip()}")
+
+    def mount(self) -> None:
+        """Mount it, which replays the journal after a cut."""
+        _run("mount", "-o", self._options, str(self.image), str(self.root))
+        self._is_mounted = True
+
+    def unmount(self) -> None:
+        _run("umount", str(self.root))
+        self._is_mounted = False
+
+    def cut(self) -> None:
+        """The power goes: from now on nothing gets to the disk, and what was not synced never will."""
+        cut(self.root)
+
+    def remount(self) -> None:
+        """The power is back. Nobody may have a file open."""
+        self.unmount()
+        self.mount()
+
+    def __enter__(self) -> "FileSystem":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._is_mounted:
+            subprocess.run(["umount", "--lazy", str(self.root)], check=False, capture_output=True)
+        self.image.unlink(missing_ok=True)
+
+
+def cut(root: Path) -> None:
+    """Cut the power of the file system mounted at *root*."""
+    fd = os.open(root, os.O_RDONLY)
+    try:
+        fcntl.ioctl(fd, _FS_IOC_SHUTDOWN, struct.pack("I", _NO_LOG_FLUSH))
+    finally:
+        os.close(fd)
+
+
+def _skip_unless_able(kind: str) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("mounting a file system needs root")
+    if not os.path.exists("/dev/loop-control"):
+        pytest.skip("there are no loop devices here")
+    if shutil.which(f"mkfs.{kind}") is None:
+        package = {"ext4": "e2fsprogs", "xfs": "xfsprogs"}.get(kind, kind)
+        pytest.skip(f"mkfs.{kind} is missing; on Debian: apt-get install {package}")
+
+
+def _run(*command: str) -> None:
+    subprocess.run(command, check=True, capture_output=True, text=True)

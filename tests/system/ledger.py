@@ -1,0 +1,93 @@
+"""What a broker has acknowledged, kept where its power cannot go out."""
+
+import asyncio
+from typing import final
+
+from millstream.client.topics import TopicPartition
+
+Records = dict[TopicPartition, list[tuple[int, bytes]]]
+
+
+@final
+class Ledger:
+    """Written by the load, and held against what is read in the end."""
+
+    def __init__(self) -> None:
+        self.records: dict[TopicPartition, dict[int, bytes]] = {}
+        self.starts: dict[TopicPartition, int] = {}
+        self.tried_starts: dict[TopicPartition, int] = {}
+        self.commits: dict[tuple[str, TopicPartition], int] = {}
+        self.tried_commits: dict[tuple[str, TopicPartition], int] = {}
+        self.topics: set[str] = set()
+        self.unsure_topics: set[str] = set()  # asked for, and nobody knows
+        self.acks = 0
+        self._waiting: list[tuple[int, asyncio.Event]] = []
+
+    def delivered(self, partition: TopicPartition, offset: int, value: bytes) -> None:
+        """A record was acknowledged at *offset*."""
+        at = self.records.setdefault(partition, {})
+        assert offset >= 0, (partition, value)
+        assert offset not in at, f"{partition} offset {offset} was given to {at[offset]!r} and {value!r}"
+        at[offset] = value
+        self.acks += 1
+        for acks, event in self._waiting:
+            if self.acks >= acks:
+                event.set()
+
+    async def more(self, count: int) -> None:
+        """Return when *count* more records were acknowledged."""
+        waiting = (self.acks + count, asyncio.Event())
+        self._waiting.append(waiting)
+        try:
+            await waiting[1].wait()
+        finally:
+            self._waiting.remove(waiting)
+
+    # What must hold
+
+    def check_records(self, found: Records, starts: dict[TopicPartition, int]) -> None:
+        """Every record lies where it was acknowledged, once, and there is nothing else.
+
+        To be called when every record that was sent was acknowledged too.
+        """
+        for partition, acked in self.records.items():
+            start = starts[partition]
+            there = found[partition]
+            assert [offset for offset, _ in there] == list(range(start, start + len(there))), partition
+            expected = sorted((offset, value) for offset, value in acked.items() if offset >= start)
+            lost = [each for each in expected if each not in set(there)]
+            assert not lost, f"{partition}: {len(lost)} of {len(expected)} lost, first at {lost[0][0]}"
+            assert there == expected, f"{partition}: records that nobody was told of"
+            _check_order(partition, there)
+
+    def check_kept(self, found: Records, starts: dict[TopicPartition, int]) -> None:
+        """Every record lies where it was acknowledged. Others, whose answer was lost, may be there too."""
+        for partition, acked in self.records.items():
+            there = dict(found[partition])
+            for offset, value in acked.items():
+                if offset >= starts[partition]:
+                    assert there.get(offset) == value, f"{partition} offset {offset} is lost"
+
+    def check_starts(self, starts: dict[TopicPartition, int]) -> None:
+        """What was deleted stays so, and nothing more is gone."""
+        for partition, start in starts.items():
+            assert self.starts.get(partition, 0) <= start, partition
+            assert start <= self.tried_starts.get(partition, 0), partition
+
+    def check_commits(self, found: dict[tuple[str, TopicPartition], int]) -> None:
+        for key, offset in self.commits.items():
+            assert offset <= found.get(key, -1) <= self.tried_commits[key], key
+
+    def check_topics(self, found: set[str]) -> None:
+        found = {name for name in found if not name.startswith("__")}
+        assert self.topics - self.unsure_topics <= found, "topics are lost"
+        assert found <= self.topics | self.unsure_topics, "topics are back"
+
+
+def _check_order(partition: TopicPartition, there: list[tuple[int, bytes]]) -> None:
+    """Each writer's records are in the order they were sent in."""
+    last: dict[bytes, int] = {}
+    for offset, value in there:
+        writer, number, _ = value.split(b":", 2)
+        assert int(number) > last.get(writer, -1), f"{partition} offset {offset}: out of order"
+        last[writer] = int(number)

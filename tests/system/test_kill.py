@@ -1,0 +1,49 @@
+"""A broker under load is killed again and again, and loses nothing it has acknowledged."""
+
+import asyncio
+import signal
+from pathlib import Path
+from random import Random
+
+import pytest
+from tests.support.server import Server
+from tests.system.ledger import Ledger
+from tests.system.load import Load, connected, create_topic, write, write_with_librdkafka
+from tests.system.ports import free_port
+from tests.system.reading import read_all
+
+from millstream.client.topics import TopicPartition
+
+pytestmark = pytest.mark.system
+
+PARTITIONS = [TopicPartition("orders", index) for index in range(3)]
+SETTINGS = {"log.flush.offset.checkpoint.interval.ms": 100}
+
+
+@pytest.mark.parametrize("rounds", [5, pytest.param(50, marks=[pytest.mark.long, pytest.mark.timeout(900)])])
+def test_a_killed_broker_loses_nothing(tmp_path: Path, rounds: int) -> None:
+    asyncio.run(_kill_again_and_again(tmp_path / "data", rounds))
+
+
+async def _kill_again_and_again(data: Path, rounds: int) -> None:
+    random = Random(rounds)
+    ledger = Ledger()
+    server = Server(data, SETTINGS, port=free_port())
+    try:
+        async with connected(server.bootstrap) as client:
+            await create_topic(client, "orders", len(PARTITIONS), {"segment.bytes": "100000"})
+        async with Load(server.bootstrap, ledger, PARTITIONS) as load:
+            load.start(write(load, "a"), write(load, "b"), write_with_librdkafka(load, "c"))
+            for _ in range(rounds):
+                await load.more(random.randint(1, 1000))
+                server.process.send_signal(random.choice([signal.SIGKILL] * 4 + [signal.SIGTERM]))
+                await asyncio.to_thread(server.wait)
+                server = await asyncio.to_thread(Server, data, SETTINGS, port=server.port)
+            await load.more(1)
+            await load.stop()
+        records, starts = await asyncio.to_thread(read_all, server.bootstrap, PARTITIONS)
+        ledger.check_records(records, starts)
+        assert set(starts.values()) == {0}
+        assert server.stop() == 0
+    finally:
+        server.__exit__()
