@@ -89,6 +89,11 @@ class Consumer:
         """The partitions we read."""
         return sorted(self._owned)
 
+    @property
+    def generation(self) -> int:
+        """How often the group had been shared out anew when we last joined; -1 outside a group."""
+        return self._member.member.generation if self._member else -1
+
     def assign(self, positions: Mapping[TopicPartition, int]) -> None:
         """Read exactly these partitions, from these offsets."""
         self._fetcher.drop(self._owned)

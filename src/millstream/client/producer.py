@@ -77,8 +77,14 @@ class Producer:
         self._identity: tuple[int, int] | None = None
         self._identifying = asyncio.Lock()
         self._buffered = 0
+        self._closed = False
         self._room = asyncio.Event()
         self._room.set()
+
+    @property
+    def buffered_bytes(self) -> int:
+        """How much is on its way or waits for it."""
+        return self._buffered
 
     async def __aenter__(self) -> Self:
         return self
@@ -108,6 +114,8 @@ class Producer:
         self, topic: str, record: NewRecord, partition: int | None = None, delivered: Promise | None = None
     ) -> None:
         """Put *record* on its way; for many, without a future each: *on_batch* tells what became of them."""
+        if self._closed:
+            raise Unreachable("the producer was closed")
         count = self._counts.get(topic) or await self._learn(topic)
         while self._buffered >= self._buffer_bytes:
             self._room.clear()
@@ -138,10 +146,14 @@ class Producer:
         """Stop; without *flush*, what is still on its way fails."""
         if flush:
             await self.flush()
-        for queue in self._queues.values():
-            if queue.sender is not None:
-                queue.sender.cancel()
-        await self.flush()
+        self._closed = True
+        senders = [queue.sender for queue in self._queues.values() if queue.sender is not None]
+        for sender in senders:
+            sender.cancel()
+        if senders:
+            await asyncio.wait(senders)
+        for queue in self._queues.values():  # a sender that never ran has cleared up nothing
+            self._abandon(queue, [], asyncio.CancelledError())
 
     def _queue(self, topic: str, count: int, key: bytes | None, partition: int | None) -> SendQueue:
         if partition is None:
@@ -284,7 +296,8 @@ class Producer:
             futures = futures + more
             self._release(size)
         why = problem if isinstance(problem, Exception) else Unreachable("the producer was closed")
-        self._reject(queue.partition, futures, why)
+        if futures:
+            self._reject(queue.partition, futures, why)
 
     def _release(self, size: int) -> None:
         self._buffered -= size
