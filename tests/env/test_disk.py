@@ -69,6 +69,17 @@ def test_after_a_failed_sync_nothing_is_believed(tmp_path: Path, monkeypatch: py
     assert len(calls) == 1
 
 
+def test_forgetting_what_is_cached_loses_nothing_that_still_has_to_be_written(tmp_path: Path) -> None:
+    file = RealDisk(str(tmp_path)).open("a", create=True)
+    file.append(b"synced")
+    file.sync()
+    file.append(b", and not yet")
+
+    file.forget()
+
+    assert file.read(0, 100) == b"synced, and not yet"
+
+
 def test_a_second_process_does_not_get_the_lock(tmp_path: Path) -> None:
     lock = RealDisk(str(tmp_path)).lock(".lock")
     program = (

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from millstream.env.disk import Disk, RealDisk
+from millstream.env.disk import Disk, DiskFailed, RealDisk
 from millstream.env.local import LocalRegistry, RegistryDamaged
 from millstream.env.registry import ABSENT
 from millstream.sim.disk import SimDisk
@@ -81,6 +81,27 @@ def test_what_was_changed_survives_a_power_cut(changes: list[dict[str, bytes | N
         disk.crash()
 
         assert await contents(await opened(disk)) == expected
+
+    asyncio.run(story())
+
+
+def test_a_change_whose_sync_failed_is_not_believed_by_the_next_life() -> None:
+    """The page cache still has it, and calls it clean; the disk has not, and would show that one day."""
+
+    async def story() -> None:
+        disk = SimDisk(Random(1))
+        registry = await opened(disk)
+        await registry.change({"a": b"1"}, {})
+        disk.failing_syncs = 1
+        with pytest.raises(DiskFailed):
+            await registry.change({"b": b"2"}, {})
+        disk.kill()
+
+        registry = await opened(disk)
+        assert await contents(registry) == {"a": b"1"}
+        await registry.change({"c": b"3"}, {})
+        disk.crash()
+        assert await contents(await opened(disk)) == {"a": b"1", "c": b"3"}
 
     asyncio.run(story())
 

@@ -56,6 +56,14 @@ class File(ABC):
         """Return once all that was appended before the call would survive a power cut."""
 
     @abstractmethod
+    def forget(self) -> None:
+        """Drop what is cached of it and already counts as written, so that reads show what the disk has.
+
+        After a failed sync the cache may hold what the disk does not, and call
+        it clean: whoever starts after an unclean stop must not believe it.
+        """
+
+    @abstractmethod
     def close(self) -> None:
         """Give back the descriptor; the file may still be used, and is then opened again."""
 
@@ -290,6 +298,14 @@ class RealFile(File):
         finally:
             self._disk.unpin(self)
         self._synced = seen
+
+    def forget(self) -> None:
+        fd = self._disk.pin(self)
+        try:
+            if hasattr(os, "posix_fadvise"):  # elsewhere there is no telling the cache anything
+                os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
+        finally:
+            self._disk.unpin(self)
 
     def close(self) -> None:
         self._disk.forget(self)

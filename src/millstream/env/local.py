@@ -53,6 +53,7 @@ class LocalRegistry(Registry):
             await _in_thread(self._disk.sync_dir, "")
             return
         self._file = self._disk.open(_PATH)
+        self._file.forget()
         data = self._file.read(0, self._file.size())
         end = 0
         for values, position in _entries(data):

@@ -266,6 +266,10 @@ class SimFile(File):
         self._check_alive()
         self._disk.sync(self._inode)
 
+    def forget(self) -> None:
+        self._check_alive()
+        self._inode.forget()
+
     def close(self) -> None:
         """There is no descriptor to give back."""
 
@@ -321,11 +325,15 @@ class _Inode:
             self.data[self.safe :] = self.ghost
         elif self.safe < len(self.data):
             self._keep_some(random)
+        self.forget()
+        self.sync()
+
+    def forget(self) -> None:
+        """Show what a failed sync has dropped: it counted as written, so nobody will write it now."""
         for first, end in self.lost:
             end = min(end, len(self.data))
             self.data[first:end] = bytes(max(end - first, 0))
         self.lost = []
-        self.sync()
 
     def _keep_some(self, random: Random) -> None:
         kept = random.randint(self.safe, len(self.data))

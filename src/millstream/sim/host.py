@@ -117,8 +117,12 @@ class Host:
         self._exit(0.5)
 
     async def _stop(self, node: Node, back_after: float) -> None:
-        await node.stop()
-        self.loop.note("stopped", BROKER)
+        try:
+            await node.stop()
+        except OSError as error:
+            self.loop.note("could not stop cleanly", repr(error))
+        else:
+            self.loop.note("stopped", BROKER)
         self._exit(back_after)
 
     def _exit(self, back_after: float) -> None:

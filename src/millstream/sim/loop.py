@@ -13,6 +13,7 @@ a crash is simply this: what belongs to a dead life is never run again. No
 import asyncio
 import gc
 import heapq
+import warnings
 from collections.abc import Callable, Coroutine
 from contextvars import Context, copy_context
 from random import Random
@@ -256,11 +257,14 @@ class SimLoop(asyncio.BaseEventLoop):
         super().close()
         self._soon.clear()
         self._timers.clear()
-        for life in [*self._graves, *self._lives.values()]:
-            for task in life.tasks:
-                _forget(task)
-        self._graves.clear()
-        self._lives.clear()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RuntimeWarning)  # of coroutines that never came to run
+            for life in [*self._graves, *self._lives.values()]:
+                for task in life.tasks:
+                    _forget(task)
+                life.tasks.clear()
+            self._graves.clear()
+            self._lives.clear()
 
 
 def _settle(future: asyncio.Future[Any], result: Any, error: Exception | None) -> None:

@@ -47,6 +47,8 @@ _SESSION_S: Final = 6.0
 _REBALANCE_S: Final = 4.0
 _HEARTBEAT_S: Final = 1.0
 _LAST_VERSION_WITH_NAMES: Final = 9  # of OffsetCommit and OffsetFetch
+# A static member may be fenced by a join of its own past life that was long on the way.
+_FORGOTTEN: Final = frozenset({ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_INSTANCE_ID})
 _START_OVER: Final = frozenset({ErrorCode.REBALANCE_IN_PROGRESS, ErrorCode.ILLEGAL_GENERATION})
 
 
@@ -196,7 +198,7 @@ class Member:
         named = settle(code)
         if named is ErrorCode.NONE:
             return
-        if named is ErrorCode.UNKNOWN_MEMBER_ID:
+        if named in _FORGOTTEN:
             self._member_id = ""
             raise Rejoin
         if named in _START_OVER:

@@ -55,6 +55,9 @@ class Plan:
 def draw(seed: int, kinds: tuple[str, ...] | None = None) -> Plan:
     """The plan of *seed*, with faults of *kinds* if they are given."""
     random = Random(f"plan {seed}")
+    producers = tuple(_habits(random, idempotent=i < 2) for i in range(random.randint(2, 3)))
+    # A batch must fit into a segment, and else the smaller the better.
+    segment_bytes = max(random.choice((4096, 32768, 1 << 20)), *(each.batch_bytes for each in producers))
     swarm = tuple(sorted(random.sample(KINDS, random.randint(1, len(KINDS) - 4)), key=KINDS.index))
     return Plan(
         seed=seed,
@@ -63,7 +66,7 @@ def draw(seed: int, kinds: tuple[str, ...] | None = None) -> Plan:
         pause_s=random.choice(((1.0, 5.0), (0.2, 2.0), (3.0, 8.0))),
         disk_delay_s=random.choice(((0.0005, 0.008), (0.00005, 0.0005), (0.004, 0.03))),
         partitions=random.randint(1, 4),
-        producers=tuple(_habits(random, idempotent=i < 2) for i in range(random.randint(2, 3))),
+        producers=producers,
         members=random.randint(2, 3),
         static_members=random.random() < 0.3,
         settings={
@@ -76,7 +79,7 @@ def draw(seed: int, kinds: tuple[str, ...] | None = None) -> Plan:
             "offsets.topic.segment.bytes": random.choice((2048, 16384, 1 << 20)),
         },
         topic_settings={
-            "segment.bytes": str(random.choice((4096, 32768, 1 << 20))),
+            "segment.bytes": str(segment_bytes),
             "index.interval.bytes": str(random.choice((0, 512, 4096))),
             "message.timestamp.type": random.choice(("CreateTime", "LogAppendTime")),
             "message.timestamp.after.max.ms": str((1 << 63) - 1),  # clocks jump here, and nobody is to blame

@@ -42,6 +42,11 @@ class Habits:
     max_records: int = 8
     max_padding: int = 400
 
+    @property
+    def batch_bytes(self) -> int:
+        """No batch is larger."""
+        return 100 + self.max_records * (40 + self.max_padding)
+
 
 @dataclass(slots=True)
 class Parcel:

@@ -128,6 +128,10 @@ class _WatchedFile(File):
     def sync(self) -> None:
         self._disk.watched(Act.SYNC, self._path, self._file.sync)
 
+    def forget(self) -> None:
+        self._disk.check()
+        self._file.forget()
+
     def close(self) -> None:
         self._disk.check()
         self._file.close()

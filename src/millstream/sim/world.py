@@ -5,6 +5,7 @@ assert not report.anomalies, report
 """
 
 import asyncio
+import errno
 import gc
 import logging
 from collections import Counter
@@ -129,4 +130,6 @@ class _ErrorListener(logging.Handler):
         error = record.exc_info[1] if record.exc_info else None
         if error is None or isinstance(error, PowerCut) or (life is not None and not life.alive):
             return
+        if isinstance(error, OSError) and error.errno == errno.ENOSPC:
+            return  # a full disk is nobody's mistake
         self._history.complain("logged-error", here() or BROKER, f"{record.getMessage()}: {error!r}")

@@ -59,7 +59,8 @@ class ClockGuard:
 
     A clock set a year ahead makes everything old at once. So the wall clock is
     held against one that never jumps, and after a jump nothing is deleted by
-    time until it has run steadily for a while.
+    time until it has run steadily for a while. So too after a start, since
+    nobody saw what was done to the clock before.
     """
 
     __slots__ = ("_drift_ms", "_steady_from_ms", "jumps")
@@ -67,15 +68,15 @@ class ClockGuard:
     def __init__(self) -> None:
         self.jumps = 0
         self._drift_ms: int | None = None
-        self._steady_from_ms: int | None = None  # None: it never jumped
+        self._steady_from_ms = 0
 
     def trusts(self, wall_ms: int, monotonic_ms: int) -> bool:
         """Whether time-based deletion may go on. To be asked at every tick."""
         drift_ms = wall_ms - monotonic_ms
-        if self._drift_ms is not None and abs(drift_ms - self._drift_ms) > JUMP_MS:
+        if self._drift_ms is None:
+            self._steady_from_ms = monotonic_ms
+        elif abs(drift_ms - self._drift_ms) > JUMP_MS:
             self.jumps += 1
             self._steady_from_ms = monotonic_ms
         self._drift_ms = drift_ms
-        if self._steady_from_ms is None:
-            return True
         return monotonic_ms - self._steady_from_ms >= STEADY_MS
