@@ -39,6 +39,7 @@ bench: $(VENV)/.dev
 
 generate: $(VENV)/.dev
 	$(BIN)/python -m tools.generate_messages
+	$(BIN)/python -m tools.generate_settings
 
 clean:
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from tools.generate_settings import OUT, document
+
 SOURCE = Path(__file__).parent.parent / "src/millstream"
 PURE = ("wire", "records", "storage", "partition", "groups", "cluster")
 IMPURE_MODULES = {
@@ -71,3 +73,7 @@ def test_a_light_import_for_those_who_only_serve() -> None:
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     ).stdout.split()
     assert not {"rich", "millstream.client", "millstream.sim", "lz4", "zstandard", "cramjam"} & set(loaded)
+
+
+def test_the_manual_lists_the_settings_there_are() -> None:
+    assert OUT.read_text() == document(), "run `make generate`"
