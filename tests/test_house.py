@@ -6,7 +6,6 @@ import sys
 from pathlib import Path
 
 import pytest
-
 from tools.generate_settings import OUT, document
 
 SOURCE = Path(__file__).parent.parent / "src/millstream"

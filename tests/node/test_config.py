@@ -30,6 +30,11 @@ def test_kafkas_other_units_are_understood() -> None:
     assert load(None, {"MILLSTREAM_LOG_RETENTION_HOURS": "2"}, {}).get(LogConfig).retention_ms == 7_200_000
 
 
+def test_kafkas_other_names_are_understood() -> None:
+    live = load(None, {}, {"log.dirs": "/data", "broker.id": "7"})
+    assert (live.get(NodeConfig).data_dir, live.get(BrokerConfig).node_id) == ("/data", 7)
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [

@@ -206,7 +206,8 @@ class ReadCode:
             out(f"pos += {struct.calcsize('>' + format)} * n")
             return
         out(f"{target} = []")
-        with out.block("for _ in range(n):"):
+        out(f"{local}_count = n")  # mypyc would look at n again in each round
+        with out.block(f"for _ in range({local}_count):"):
             if field.struct:
                 made = self._inside(field, path)
                 out(f"{local}.append({made})")

@@ -29,6 +29,7 @@ _OTHER_NAME: Final = {
     "min.cleanable.dirty.ratio": "log.cleaner.min.cleanable.ratio",
     "file.delete.delay.ms": "log.segment.delete.delay.ms",
 }
+_ALIASES: Final = {"log.dirs": "log.dir", "broker.id": "node.id"}  # what Kafka's own files mostly say
 _IN_OTHER_UNITS: Final = {
     "log.retention.hours": ("log.retention.ms", 3_600_000),
     "log.retention.minutes": ("log.retention.ms", 60_000),
@@ -119,8 +120,8 @@ class LiveConfig:
             self._build()
 
     def names(self) -> list[str]:
-        """Every name that may be set, in Kafka's other units too."""
-        return sorted([*self._known, *_IN_OTHER_UNITS])
+        """Every name that may be set, Kafka's other names and units included."""
+        return sorted([*self._known, *_ALIASES, *_IN_OTHER_UNITS])
 
     def entries(self) -> list[Entry]:
         """Every broker-level setting, by name."""
@@ -140,6 +141,7 @@ class LiveConfig:
     def _checked(self, values: Mapping[str, object]) -> dict[str, object]:
         checked: dict[str, object] = {}
         for name, value in values.items():
+            name = _ALIASES.get(name, name)
             if name in _IN_OTHER_UNITS:
                 name, unit = _IN_OTHER_UNITS[name]
                 value = self.setting(name).parse(value) * unit
