@@ -8,6 +8,7 @@ producers and epochs as if it had never stopped.
 from typing import Any
 
 from hypothesis import strategies as st
+from tests.storage.helpers import NOW, contents, make_batch, open_log, open_store, sync
 
 from millstream.env.disk import Disk
 from millstream.records.batch import Batch
@@ -16,7 +17,6 @@ from millstream.storage.config import LogConfig
 from millstream.storage.log import Log
 from millstream.storage.producers import Producers
 from millstream.storage.store import Store
-from tests.storage.helpers import NOW, contents, make_batch, open_log, open_store, sync
 
 Step = tuple[str, Any]
 CONFIG = LogConfig(segment_bytes=1024, index_interval_bytes=150, file_delete_delay_ms=0)

@@ -4,9 +4,9 @@ from random import Random
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.storage.story import STEPS, Step, Story
 
 from millstream.sim.disk import SimDisk
-from tests.storage.story import STEPS, Step, Story
 
 
 @settings(max_examples=400, deadline=None, report_multiple_bugs=False)

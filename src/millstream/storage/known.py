@@ -23,7 +23,7 @@ CLEANED: Final = "cleaner-offset-checkpoint"
 FILES: Final = (RECOVERY_POINTS, LOG_STARTS, CLEANED)
 _UNKNOWN: Final = "-"
 
-Offsets = Mapping[str, tuple[UUID, int | None]]
+Offsets = Mapping[str, tuple[str, int | None]]  # topic id, in hex, and offset of each log
 
 
 @final
@@ -63,7 +63,7 @@ class Checkpoints:
     def names(self, name: str, topic_id: UUID) -> bool:
         """Whether a log of this name and topic was ever written down."""
         entry = (self._points or {}).get(name)
-        return entry is not None and entry[0] == topic_id
+        return entry is not None and entry[0] == topic_id.hex
 
 
 def lines(offsets: Iterable[tuple[str, UUID, int | None]]) -> list[str]:
@@ -74,15 +74,15 @@ def lines(offsets: Iterable[tuple[str, UUID, int | None]]) -> list[str]:
 def _parse(found: list[str] | None) -> Offsets | None:
     if found is None:
         return None
-    offsets: dict[str, tuple[UUID, int | None]] = {}
+    offsets: dict[str, tuple[str, int | None]] = {}
     for line in found:
         name, id, offset = line.split()
-        offsets[name] = (UUID(hex=id), None if offset == _UNKNOWN else int(offset))
+        offsets[name] = (id, None if offset == _UNKNOWN else int(offset))
     return offsets
 
 
 def _offset(offsets: Offsets | None, name: str, topic_id: UUID) -> int | None:
     if offsets is None:
         return None
-    id, offset = offsets.get(name, (topic_id, 0))
-    return offset if id == topic_id else 0
+    id, offset = offsets.get(name, ("", 0))
+    return offset if id == topic_id.hex else 0

@@ -34,15 +34,22 @@ def line(log: Log) -> str:
     )
 
 
-def topic_id(line: str) -> UUID:
-    return UUID(hex=line.split(" ", 2)[1])
+def is_of(line: str, topic_id: UUID) -> bool:
+    return line.split(" ", 2)[1] == topic_id.hex
 
 
 def open_log(
-    line: str, disk: Disk, trash: Trash, topic: str, partition: int, config: LogConfig, now_ms: int
+    line: str,
+    disk: Disk,
+    trash: Trash,
+    topic: str,
+    topic_id: UUID,
+    partition: int,
+    config: LogConfig,
+    now_ms: int,
 ) -> Log:
     """The log that *line* tells of."""
-    name, id, start_offset, created_ms, has_producers, snapshots, epochs, segments = line.split(" ")
+    name, _, start_offset, created_ms, has_producers, snapshots, epochs, segments = line.split(" ")
     interval = config.index_interval_bytes
     found = []
     for each in segments.split(","):
@@ -57,7 +64,7 @@ def open_log(
         disk,
         trash,
         topic,
-        UUID(hex=id),
+        topic_id,
         partition,
         config,
         now_ms,

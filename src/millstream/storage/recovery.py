@@ -152,9 +152,9 @@ class Recovery:
     def _scan_segment(self, index: int, noted: int) -> Corrupt | None:
         """Take what is whole of one segment; what is wrong after that, if anything."""
         old = self.segments[index]
-        file = self._disk.open(old.path(LOG))
-        file.forget()  # the last life may have died of a failed sync
         segment = self.segments[index] = self._new_segment(old.base_offset)
+        file = segment.open_as_found()
+        file.forget()  # the last life may have died of a failed sync
         cursor = Cursor(file, 0, old.size_bytes, old.base_offset, FAR_AHEAD)
         bad = None
         try:
@@ -226,10 +226,7 @@ class Recovery:
             self._set_aside(later)
         del self.segments[index + 1 :]
         segment = self.segments[index]
-        file = self._disk.open(segment.path(LOG))
-        if file.size() != segment.size_bytes:
-            file.truncate(segment.size_bytes)
-        file.sync()
+        segment.undo()
         for snapshot in self.snapshots:
             if snapshot > segment.next_offset:
                 self._disk.remove(snapshot_path(self._name, snapshot))
@@ -248,13 +245,22 @@ class Recovery:
 
     def _make_safe(self) -> None:
         """See that all that was found would survive another power cut: the killed process may not have."""
-        if self.end_offset == self._synced_offset and not self._closing:
-            return
-        for closing in self._closing:
-            closing.run(self._disk)
-        self.segments[-1].file.sync()
-        self._disk.open(f"{self._name}/{METADATA}").sync()
-        self._disk.sync_dir(self._name)
+        if self.end_offset != self._synced_offset or self._closing:
+            for closing in self._closing:
+                closing.run(self._disk)
+            self.segments[-1].file.sync()
+            self._disk.sync_dir(self._name)
+            if not self._known.recovery_point:
+                self._make_name_safe()
+        for segment in self.segments:
+            if segment.opened_file is not None:
+                segment.opened_file.close()  # most of many logs are not needed soon
+
+    def _make_name_safe(self) -> None:
+        """Nothing was ever noted of this log, so not even its directory is sure to be on the disk."""
+        metadata = self._disk.open(f"{self._name}/{METADATA}")
+        metadata.sync()
+        metadata.close()
         self._disk.sync_dir("")
 
     def _new_segment(self, base_offset: int) -> Segment:

@@ -118,6 +118,11 @@ class Segment:
         self._newest = newest
         self._entries = entries
 
+    def open_as_found(self) -> File:
+        """The file, whatever its size, for a look at what is in it."""
+        self._file = self._disk.open(self.path(LOG))
+        return self._file
+
     def path(self, suffix: str) -> str:
         return f"{self._directory}/{file_name(self.base_offset, suffix)}"
 

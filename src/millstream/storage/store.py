@@ -100,8 +100,10 @@ class Store:
             if point != 0 and self._found.names(name, topic_id):
                 log.take_offline(f"no directory, though offsets up to {point} were synced")
                 log.synced_offset = log.end_offset = point or 0
-        elif clean is not None and manifest.topic_id(clean) == topic_id:
-            log = manifest.open_log(clean, self._disk, self._trash, topic, partition, config, now_ms)
+        elif clean is not None and manifest.is_of(clean, topic_id):
+            log = manifest.open_log(
+                clean, self._disk, self._trash, topic, topic_id, partition, config, now_ms
+            )
         elif self._is_ours(name, topic_id):
             log = self._recover(topic, topic_id, partition, config, now_ms)
         else:
@@ -129,6 +131,7 @@ class Store:
             self._set_aside(name)
         self._directories.difference_update(strangers)
         self._clean = {}
+        self._found = Checkpoints({}, {}, {})  # logs opened from now on are new
         return strangers
 
     def truncate(self, log: Log, offset: int) -> None:
