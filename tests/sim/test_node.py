@@ -1,0 +1,156 @@
+"""A whole node by seed: killed, unplugged, cut off and filled up, it keeps what it promised.
+
+MILLSTREAM_SEEDS=500 runs so many seeds; MILLSTREAM_SEED=7 runs that one alone.
+"""
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterable
+
+import pytest
+from tests.sim.mutants import LyingDisk
+
+from millstream.broker.waiting import Hosted
+from millstream.env.disk import Disk
+from millstream.partition.partition import Partition
+from millstream.records.batch import Batch
+from millstream.sim.plan import KINDS, draw
+from millstream.sim.workload import TOPIC
+from millstream.sim.world import Report, World
+from millstream.storage.log import Log
+from millstream.storage.producers import Producers
+
+_CI_SEEDS = 20
+_ENDS = ("kill", "power", "trigger", "restart")
+
+
+def seeds() -> Iterable[int]:
+    if "MILLSTREAM_SEED" in os.environ:
+        return [int(os.environ["MILLSTREAM_SEED"])]
+    return range(1, 1 + int(os.environ.get("MILLSTREAM_SEEDS", _CI_SEEDS)))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", seeds())
+def test_a_node_keeps_its_promises(seed: int) -> None:
+    report = World(draw(seed)).run()
+
+    assert not report.anomalies, f"\n{report}"
+
+
+@pytest.mark.slow
+def test_same_seed_same_run_in_any_process_under_any_hash_seed() -> None:
+    here = World(draw(3)).run()
+    again = World(draw(3)).run()
+    elsewhere = subprocess.run(
+        [sys.executable, "-c", _ELSEWHERE],
+        env={**os.environ, "PYTHONHASHSEED": "12345"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    assert here.steps > 10_000
+    assert (here.digest, here.steps) == (again.digest, again.steps)
+    assert elsewhere.stdout.split() == [here.digest, str(here.steps)], elsewhere.stderr
+
+
+_ELSEWHERE = """
+from millstream.sim.plan import draw
+from millstream.sim.world import World
+report = World(draw(3)).run()
+print(report.digest, report.steps)
+"""
+
+
+@pytest.mark.slow
+def test_a_run_without_faults_has_none() -> None:
+    report = World(draw(1, kinds=())).run()
+
+    assert not report.anomalies, f"\n{report}"
+    assert report.struck == {}
+    assert report.lives == 1
+    assert report.acked > 100
+    assert report.polled >= report.acked
+
+
+@pytest.mark.slow
+def test_every_kind_of_fault_can_strike_and_a_report_says_what_happened() -> None:
+    report = World(draw(5, kinds=KINDS)).run()
+
+    assert len(report.struck) > len(KINDS) // 2
+    assert report.lives > 1
+    assert f"seed 5: {', '.join(KINDS)}" in str(report)
+    assert "strike" in str(report)
+
+
+# Whoever breaks the node on purpose must be found out.
+
+
+def caught(kinds: tuple[str, ...], mutate: Callable[[Disk], Disk] | None = None, tries: int = 12) -> set[str]:
+    """The first verdicts that any of a few seeds comes to."""
+    for seed in range(1, tries + 1):
+        report: Report = World(draw(seed, kinds=kinds), mutate_disk=mutate).run()
+        if report.anomalies:
+            return {anomaly.kind for anomaly in report.anomalies}
+    return set()
+
+
+@pytest.mark.slow
+def test_a_disk_that_does_not_sync_is_caught() -> None:
+    assert caught(("power",), lambda disk: LyingDisk(disk, files=TOPIC)) & {
+        "unseen",
+        "lost-write",
+        "vanished",
+    }
+
+
+@pytest.mark.slow
+def test_a_disk_that_does_not_sync_names_is_caught() -> None:
+    assert caught(_ENDS, lambda disk: LyingDisk(disk, names=True))
+
+
+@pytest.mark.slow
+def test_a_broker_that_writes_again_what_is_sent_again_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    def check(self: Producers, batch: Batch) -> None:
+        return None
+
+    monkeypatch.setattr(Producers, "check", check)
+
+    assert "duplicate" in caught(("kill", "reset"))
+
+
+@pytest.mark.slow
+def test_a_broker_that_acknowledges_before_the_sync_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    def acked(self: Hosted, end_offset: int) -> None:
+        return None
+
+    monkeypatch.setattr(Hosted, "acked", acked)
+
+    assert caught(("power", "trigger", "slow-disk")) & {"unseen", "lost-write", "inconsistent-offsets"}
+
+
+@pytest.mark.slow
+def test_a_broker_that_shows_what_is_not_synced_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Log, "safe_offset", property(lambda self: self.end_offset))
+
+    def append(self: Partition, records: memoryview, now_ms: int) -> object:
+        appended = original(self, records, now_ms)
+        self.commit()
+        return appended
+
+    original = Partition.append
+    monkeypatch.setattr(Partition, "append", append)
+
+    assert caught(("power", "trigger", "slow-disk")) & {"vanished", "out-of-range", "inconsistent-offsets"}
+
+
+@pytest.mark.slow
+def test_a_broker_that_forgets_who_wrote_when_it_restarts_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    def note(self: Producers, *args: object) -> None:
+        """Learn nothing from what is already in the log."""
+
+    monkeypatch.setattr("millstream.storage.recovery.note", note)
+
+    assert caught(("kill", "trigger"))
