@@ -24,6 +24,7 @@ from millstream.wire.messages.fetch import FetchRequest, FetchResponse
 from millstream.wire.primitives import Reader, size_of
 
 _PRODUCE: Final = 0
+_METADATA: Final = 3
 _SIZE: Final = struct.Struct(">i")
 _HANDLERS: Final = "millstream.gateways.kafka.handlers."
 
@@ -74,7 +75,10 @@ class Dispatch:
         if api.key == _PRODUCE:
             return Request(header, read_produce(reader.data[reader.position :], header.api_version))
         message = api.request.read(reader, header.api_version)
-        reader.finish()
+        if (
+            api.key != _METADATA
+        ):  # librdkafka asks for all topics with three stray bytes, which Kafka overlooks
+            reader.finish()
         return Request(header, message)
 
     def handle(self, session: Session, request: Request) -> Answer:
