@@ -2,10 +2,9 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Final, final
+from typing import Final, Protocol, final
 
 from millstream.broker.config import BrokerConfig
-from millstream.broker.topics import Topics
 from millstream.broker.waiting import Hosted, Parked
 from millstream.errors import ErrorCode, Refused
 from millstream.storage.log import Slice
@@ -59,11 +58,19 @@ class Found:
         self.diverging = diverging
 
 
+class Served(Protocol):
+    """Knows the partitions there are."""
+
+    def hosted(self, name: str, index: int) -> Hosted:
+        """Raises Refused unless there is such a partition."""
+        ...
+
+
 @final
 class Fetch:
     """Reads for clients, and parks those who would rather wait."""
 
-    def __init__(self, topics: Topics, config: Callable[[], BrokerConfig]) -> None:
+    def __init__(self, topics: Served, config: Callable[[], BrokerConfig]) -> None:
         self.bytes = 0
         self._topics = topics
         self._config = config
@@ -88,15 +95,16 @@ class Fetch:
     ) -> list[Found]:
         loop = asyncio.get_running_loop()
         deadline = loop.time() + max_wait_ms / 1000
+        woken = True
         while True:
             parked = Parked(self._hosted(wanted), deadline - loop.time())
             try:
+                found = self._read(wanted, max_bytes)  # once parked: what came before that wakes nobody
+                if not woken or _enough(found, min_bytes):
+                    return self._counted(found)
                 woken = await parked.woken
             finally:
                 parked.leave()
-            found = self._read(wanted, max_bytes)
-            if not woken or _enough(found, min_bytes):
-                return self._counted(found)
 
     async def _read_many(self, wanted: Sequence[Wanted], max_bytes: int) -> list[Found]:
         found: list[Found] = []
