@@ -78,13 +78,15 @@ class Broker:
         self._chores.start()
 
     async def stop(self) -> None:
-        """Stop upkeep and finish every sync that is under way."""
+        """Stop upkeep, answer all who wait, and finish every sync that is under way."""
         await self._chores.stop()
         self.groups.stop()
+        self._fetch.stop()
         if not self.broken.done():
             for hosted in self.topics.all_hosted():
                 self._commit.sync(hosted)
             await self._commit.drained()
+        await self._checkpoints.note()
 
     def produce(self, session: Session, topic: str, index: int, records: memoryview, acks: int) -> "Accepted":
         """Append one batch now; what is returned tells where, and when it is safe."""

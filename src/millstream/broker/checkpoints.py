@@ -3,6 +3,7 @@
 import asyncio
 from typing import final
 
+from millstream.broker.threads import in_thread
 from millstream.storage.store import Store
 
 
@@ -17,4 +18,4 @@ class Checkpoints:
         async with self._turn:
             noting = self._store.checkpointing()
             if noting is not None:
-                await asyncio.get_running_loop().run_in_executor(None, noting.run)
+                await in_thread(noting.run)

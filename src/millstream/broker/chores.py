@@ -12,6 +12,7 @@ from typing import Final, final
 from millstream.broker.checkpoints import Checkpoints
 from millstream.broker.commit import Commit
 from millstream.broker.config import BrokerConfig
+from millstream.broker.threads import in_thread
 from millstream.broker.topics import Topics
 from millstream.env.disk import DiskFailed
 from millstream.env.environment import Env
@@ -80,7 +81,7 @@ class Chores:
     async def _have_ballast(self) -> None:
         await asyncio.sleep(_BALLAST_SECONDS)
         try:
-            await asyncio.get_running_loop().run_in_executor(None, self._store.space.fill_ballast)
+            await in_thread(self._store.space.fill_ballast)
         except OSError as error:
             log.warning("no ballast: the disk is too full for it error=%s", error.strerror)
 
@@ -97,7 +98,7 @@ class Chores:
     async def _sweep(self) -> None:
         sweep = self._store.sweep(self._clock.now_ms())
         if sweep is not None:
-            await asyncio.get_running_loop().run_in_executor(None, sweep.run)
+            await in_thread(sweep.run)
 
     async def _checkpoint(self) -> None:
         for hosted in self._topics.all_hosted():

@@ -72,6 +72,8 @@ class Fetch:
 
     def __init__(self, topics: Served, config: Callable[[], BrokerConfig]) -> None:
         self.bytes = 0
+        self._stopping = False
+        self._parked: dict[Parked, None] = {}
         self._topics = topics
         self._config = config
 
@@ -86,9 +88,15 @@ class Fetch:
         if len(wanted) > _PARTITIONS_A_SLICE:
             return self._read_many(wanted, max_bytes)
         found = self._read(wanted, max_bytes)
-        if max_wait_ms <= 0 or _enough(found, min_bytes):
+        if max_wait_ms <= 0 or self._stopping or _enough(found, min_bytes):
             return self._counted(found)
         return self._wait(wanted, max_bytes, min_bytes, max_wait_ms)
+
+    def stop(self) -> None:
+        """Answer every parked fetch with what there is."""
+        self._stopping = True
+        for parked in list(self._parked):
+            parked.wake()
 
     async def _wait(
         self, wanted: Sequence[Wanted], max_bytes: int, min_bytes: int, max_wait_ms: int
@@ -98,13 +106,15 @@ class Fetch:
         woken = True
         while True:
             parked = Parked(self._hosted(wanted), deadline - loop.time())
+            self._parked[parked] = None
             try:
                 found = self._read(wanted, max_bytes)  # once parked: what came before that wakes nobody
-                if not woken or _enough(found, min_bytes):
+                if not woken or self._stopping or _enough(found, min_bytes):
                     return self._counted(found)
                 woken = await parked.woken
             finally:
                 parked.leave()
+                del self._parked[parked]
 
     async def _read_many(self, wanted: Sequence[Wanted], max_bytes: int) -> list[Found]:
         found: list[Found] = []

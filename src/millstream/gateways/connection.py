@@ -54,6 +54,7 @@ class Door:
         self.name = name
         self.config = config
         self.connections: dict[Connection, None] = {}
+        self.closing = False
         self.opened = 0
         self.refused = 0
         self.budget = Budget(config().queued_max_bytes)
@@ -61,6 +62,7 @@ class Door:
         self.scratch = memoryview(bytearray(_SCRATCH_BYTES))
         self._by_host: Counter[str] = Counter()
         self._sweeper: asyncio.TimerHandle | None = None
+        self._emptied: asyncio.Future[None] | None = None
         self._warnings_left = _WARNINGS_A_SWEEP
         self._warnings_held = 0
 
@@ -86,6 +88,8 @@ class Door:
             self._by_host[connection.host] -= 1
             if not self._by_host[connection.host]:
                 del self._by_host[connection.host]
+            if not self.connections and self._emptied is not None and not self._emptied.done():
+                self._emptied.set_result(None)
 
     def refuse(self, host: str, reason: str) -> None:
         """Note that a connection from *host* is closed by us; a flood of them is counted, not logged."""
@@ -96,12 +100,25 @@ class Door:
         else:
             self._warnings_held += 1
 
-    def close(self) -> None:
+    def hold(self) -> None:
+        """Start nothing new for any client."""
+        self.closing = True
+        for connection in list(self.connections):
+            connection.hold()
+
+    async def close(self, seconds: float) -> None:
+        """Send what is ready to be sent, for so long at the most, and close every connection."""
+        self.closing = True
+        for connection in list(self.connections):
+            connection.end()
+        if self.connections:
+            self._emptied = asyncio.get_running_loop().create_future()
+            await asyncio.wait([self._emptied], timeout=seconds)
+        for connection in list(self.connections):
+            connection.abort()
         if self._sweeper is not None:
             self._sweeper.cancel()
             self._sweeper = None
-        for connection in list(self.connections):
-            connection.abort()
 
     def _sweep(self) -> None:
         """Once a second, instead of a timer for each connection."""
@@ -149,7 +166,7 @@ class Connection(asyncio.BufferedProtocol, ABC):
     @property
     def busy(self) -> bool:
         """Whether nothing more may be started for this client."""
-        return not self._writable or len(self._replies) >= self._max_in_flight
+        return not self._writable or self.door.closing or len(self._replies) >= self._max_in_flight
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self.transport = cast(asyncio.Transport, transport)  # uvloop's own kind does not inherit from it
@@ -239,6 +256,11 @@ class Connection(asyncio.BufferedProtocol, ABC):
         if self.transport is not None and not self.transport.is_closing():
             self.door.refuse(self.host, reason)
             self.abort()
+
+    def end(self) -> None:
+        """Close once all replies are sent."""
+        self._ending = True
+        self.flush()
 
     def abort(self) -> None:
         if self.transport is not None:

@@ -26,6 +26,7 @@ log = logging.getLogger(__name__)
 
 _CLUSTER_KEY: Final = "meta/cluster"
 _BACKLOG: Final = 1024
+_FAREWELL_SECONDS: Final = 2.0  # for clients to take their last replies
 
 
 class CannotListen(OSError):
@@ -71,8 +72,10 @@ class Node:
         for server in self._servers:
             server.close()
         for door in self._doors:
-            door.close()
+            door.hold()
         await self.broker.stop()
+        for door in self._doors:
+            await door.close(_FAREWELL_SECONDS)
         if self.broker.broken.done():
             self._store.release()
         else:
