@@ -48,8 +48,8 @@ def batch(data: bytes) -> None:
 
 
 def records(data: bytes) -> None:
-    """A batch's records, so many as the first byte says, under a header that is right."""
-    sealed = build([NewRecord(None, None)] * (data[0] + 1 if data else 1), now_ms=0)
+    """A batch's records, eight at most, as the first byte says, under a header that is right."""
+    sealed = build([NewRecord(None, None)] * (data[0] % 8 + 1 if data else 1), now_ms=0)
     sealed[HEADER_SIZE:] = data[1:]
     seal(sealed, 0, 0)
     _look_into(Batch(sealed))

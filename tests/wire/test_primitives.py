@@ -142,6 +142,12 @@ def test_tags_are_skipped() -> None:
     assert bytes(reader.raw(1)) == b"!"
 
 
+@pytest.mark.parametrize("tags", ["80", "01", "0180", "018080", "010180", "02050003"])
+def test_tags_cut_short_are_refused(tags: str) -> None:
+    with pytest.raises(Refused):
+        Reader(bytes.fromhex(tags)).skip_tags()
+
+
 @pytest.mark.parametrize("value", [-1, 1 << 32])
 def test_a_uvarint_out_of_range_is_our_bug(value: int) -> None:
     with pytest.raises(ValueError, match="uint32"):

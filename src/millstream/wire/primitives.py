@@ -161,7 +161,10 @@ class Reader:
         """Pass over a struct's tagged fields."""
         first = self.raw(1)[0]
         if first:
-            self.position = skip_tags(self.data, self.position, first)
+            try:
+                self.position = skip_tags(self.data, self.position, first)
+            except IndexError:
+                raise refusal("a tag section ends too soon") from None
 
     def _number(self, format: struct.Struct) -> int:
         value: int = format.unpack(self.raw(format.size))[0]
