@@ -1,0 +1,87 @@
+"""Group commit: one sync serves many, nobody is told too early, and a failed sync ends it all."""
+
+import asyncio
+from random import Random
+
+import pytest
+from tests.broker.support import SESSION, batch, running
+
+from millstream.broker.topics import NewTopic
+from millstream.errors import ErrorCode, Refused
+from millstream.sim.disk import SimDisk
+
+
+def test_appends_that_come_together_share_a_sync_and_are_hidden_until_then() -> None:
+    async def story() -> None:
+        async with running(SimDisk(Random(1))) as broker:
+            await broker.create_topics(SESSION, [NewTopic("t")])
+            partition = broker.topics.hosted("t", 0).partition
+            syncs = broker._commit.syncs
+            accepted = [broker.produce(SESSION, "t", 0, batch(), -1) for _ in range(50)]
+            assert partition.log.end_offset == 50
+            assert partition.high_watermark == 0
+            assert partition.read(0, 1000) is None
+            for each in accepted:
+                assert each.safe is not None
+                await each.safe
+            assert partition.high_watermark == 50
+            assert broker._commit.syncs - syncs <= 2
+
+    asyncio.run(story())
+
+
+def test_a_topic_that_leaves_syncing_to_the_system_commits_at_once() -> None:
+    async def story() -> None:
+        async with running(SimDisk(Random(1))) as broker:
+            await broker.create_topics(SESSION, [NewTopic("t", configs={"flush.policy": "os"})])
+            accepted = broker.produce(SESSION, "t", 0, batch(), -1)
+            assert accepted.safe is None
+            assert broker.topics.hosted("t", 0).partition.high_watermark == 1
+
+    asyncio.run(story())
+
+
+def test_what_a_producer_sends_again_waits_for_the_first_to_be_safe() -> None:
+    async def story() -> None:
+        async with running(SimDisk(Random(1))) as broker:
+            await broker.create_topics(SESSION, [NewTopic("t")])
+            first = broker.produce(SESSION, "t", 0, batch(producer_id=5, sequence=0), -1)
+            again = broker.produce(SESSION, "t", 0, batch(producer_id=5, sequence=0), -1)
+            assert again.appended.base_offset == first.appended.base_offset == 0
+            assert again.safe is not None
+            await again.safe
+            assert broker.topics.hosted("t", 0).partition.log.end_offset == 1
+
+    asyncio.run(story())
+
+
+def test_after_a_failed_sync_nothing_is_acknowledged_any_more() -> None:
+    async def story() -> None:
+        disk = SimDisk(Random(1))
+        with pytest.raises(OSError):  # the goodbye fails too, as it must
+            async with running(disk) as broker:
+                await broker.create_topics(SESSION, [NewTopic("t")])
+                disk.failing_syncs = 1
+                accepted = broker.produce(SESSION, "t", 0, batch(), -1)
+                assert accepted.safe is not None
+                with pytest.raises(Refused) as refused:
+                    await accepted.safe
+                assert refused.value.code is ErrorCode.KAFKA_STORAGE_ERROR
+                assert broker.broken.done()
+                with pytest.raises(Refused):
+                    broker.produce(SESSION, "t", 0, batch(), -1)
+                assert broker.topics.hosted("t", 0).partition.high_watermark == 0
+
+    asyncio.run(story())
+
+
+@pytest.mark.parametrize("acks", [-2, 2, 100])
+def test_acks_are_0_1_or_all(acks: int) -> None:
+    async def story() -> None:
+        async with running(SimDisk(Random(1))) as broker:
+            await broker.create_topics(SESSION, [NewTopic("t")])
+            with pytest.raises(Refused) as refused:
+                broker.produce(SESSION, "t", 0, batch(), acks)
+            assert refused.value.code is ErrorCode.INVALID_REQUIRED_ACKS
+
+    asyncio.run(story())
