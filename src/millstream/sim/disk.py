@@ -26,7 +26,7 @@ class SimDisk(Disk):
 
     - `capacity`: bytes in all; a write beyond it is cut short, and fails.
     - `cut_after`: so many changes later the power goes, as if in the middle of the next.
-    - `failing_syncs`: so many syncs fail, then the disk seems well again.
+    - `failing_syncs`: so many syncs fail, after `good_syncs` more; then the disk seems well again.
     - `forgiving`: a failed sync does not fail the disk for good. No real disk of ours is.
     """
 
@@ -34,6 +34,7 @@ class SimDisk(Disk):
         self.capacity = capacity
         self.cut_after: int | None = None
         self.failing_syncs = 0
+        self.good_syncs = 0
         self.failure: OSError | None = None
         self.life = 0
         self.changes = 0
@@ -55,7 +56,7 @@ class SimDisk(Disk):
         """The process goes: all it wrote is kept, all it holds is dead."""
         self.life += 1
         self.cut_after = None
-        self.failing_syncs = 0
+        self.failing_syncs = self.good_syncs = 0
         self.failure = None
         self._locks.clear()
 
@@ -200,7 +201,11 @@ class SimDisk(Disk):
         inode.sync()
 
     def _fail_if_told(self) -> None:
-        if self.failing_syncs > 0:
+        if self.failing_syncs == 0:
+            return
+        if self.good_syncs > 0:
+            self.good_syncs -= 1
+        else:
             self.failing_syncs -= 1
             failure = DiskFailed(errno.EIO, "input/output error")
             if not self._forgiving:
