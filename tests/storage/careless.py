@@ -1,5 +1,7 @@
 """Disks that do not do as they are told: each is a mistake a storage engine could make."""
 
+import errno
+
 from millstream.env.disk import Buffer, Disk, DiskFailed, File, Lock
 from millstream.sim.disk import SimDisk
 from millstream.storage.checkpoint import TEMPORARY
@@ -44,6 +46,9 @@ class Careless(Disk):
     def lock(self, path: str) -> Lock:
         return self.disk.lock(path)
 
+    def append(self, path: str, file: File, parts: tuple[Buffer, ...]) -> None:
+        file.append(*parts)
+
     def sync(self, path: str, file: File) -> None:
         file.sync()
 
@@ -55,7 +60,7 @@ class CarelessFile(File):
         self._file = file
 
     def append(self, *parts: Buffer) -> None:
-        self._file.append(*parts)
+        self._disk.append(self._path, self._file, parts)
 
     def read(self, position: int, size: int) -> bytes:
         return self._file.read(position, size)
@@ -110,3 +115,14 @@ class RetrySync(Careless):
             file.sync()
         except DiskFailed:
             file.sync()
+
+
+class NoDescriptors(Careless):
+    """Has, for a while, none to open a file with."""
+
+    none_left = False
+
+    def append(self, path: str, file: File, parts: tuple[Buffer, ...]) -> None:
+        if self.none_left:
+            raise OSError(errno.EMFILE, "too many open files")
+        file.append(*parts)
