@@ -133,6 +133,23 @@ def test_an_assignment_that_is_too_large_is_refused_and_the_leader_may_try_again
     assert group.state is State.STABLE
 
 
+def test_all_members_together_have_a_limit_too() -> None:
+    group, now = ClassicGroup(lambda: GroupConfig(max_bytes=1 << 20, initial_rebalance_delay_ms=0)), Now(0, 0)
+    for number in range(2):
+        group.joined(_join(protocols=(("range", bytes(500_000)),)), number, str(number), now)
+    ((_, refusal),) = group.joined(_join(protocols=(("range", bytes(500_000)),)), 3, "3", now).replies
+    assert str(refusal).startswith("GROUP_MAX_SIZE_REACHED")
+    assert group.members.ids() == {"c-0", "c-1"}
+
+    group.joined(_join(member_id="c-0", protocols=(("range", bytes(500_001)),)), 4, "", now)
+    assert group.generation == 2, "who replaces its own may replace it by more, within the limit"
+    huge = tuple((f"m{n}", bytes(500_000)) for n in range(3))
+    ((_, refusal),) = group.synced(Sync(member_id="c-0", generation=2, assignments=huge), 5, now).replies
+    assert str(refusal).startswith("MESSAGE_TOO_LARGE")
+    group.tick(Now(400_000, 0))
+    assert group.members._bytes == 0
+
+
 def test_a_thousand_members_rebalance_without_a_quadratic_bill() -> None:
     """Only the leader is given the list of all."""
     group, now = ClassicGroup(lambda: GroupConfig()), Now(0, 0)

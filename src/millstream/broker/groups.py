@@ -27,7 +27,7 @@ from millstream.groups.changes import (
     encode,
 )
 from millstream.groups.config import GroupConfig
-from millstream.groups.group import Description, Group
+from millstream.groups.group import Description, Group, Listing
 from millstream.groups.offsets import Commit
 from millstream.groups.outcomes import (
     Done,
@@ -244,12 +244,12 @@ class Groups:
             return Group(name, self._config).describe()
         return held.group.describe()
 
-    def listed(self) -> list[Description]:
+    def listed(self) -> list[Listing]:
         """Every group, by name."""
         if len(self._loaded) < self._partitions:
             raise Refused(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, "groups are being loaded")
         known = sorted(self._groups.items())
-        return [held.group.describe() for _, held in known if not held.group.is_nothing]
+        return [held.group.listing() for _, held in known if not held.group.is_nothing]
 
     def delete(self, name: str) -> "asyncio.Future[Done]":
         """Forget the group and its offsets; Refused if it has members."""
@@ -443,8 +443,13 @@ class Groups:
 
     async def _load_all(self) -> None:
         for partition in range(self._partitions):
-            for _ in self._load(partition):
-                await asyncio.sleep(0)
+            try:
+                for _ in self._load(partition):
+                    await asyncio.sleep(0)
+            except (Refused, OSError) as error:
+                log.error(
+                    "groups not loaded topic=%s partition=%d reason=%s", OFFSETS_TOPIC, partition, error
+                )
 
     def _load(self, partition: int) -> Iterator[None]:
         """Read the groups of *partition* from its log, pausing now and then."""

@@ -1,5 +1,6 @@
 """What a request must satisfy whatever the group's state: bounds on times, names and sizes."""
 
+from collections.abc import Iterable
 from typing import Final
 
 from millstream.errors import ErrorCode, Refused
@@ -28,7 +29,7 @@ def check_join(join: Join, config: GroupConfig) -> None:
     names = [join.instance_id or "", join.protocol_type, *(name for name, _ in join.protocols)]
     if any(len(name.encode()) > MAX_STRING_BYTES for name in names):
         raise Refused(ErrorCode.INVALID_REQUEST, f"a name of more than {MAX_STRING_BYTES} bytes")
-    size = sum(len(name) + len(metadata) + _PROTOCOL_OVERHEAD_BYTES for name, metadata in join.protocols)
+    size = metadata_bytes(join.protocols)
     if size > config.member_max_bytes:
         raise Refused(
             ErrorCode.MESSAGE_TOO_LARGE,
@@ -38,7 +39,17 @@ def check_join(join: Join, config: GroupConfig) -> None:
         raise Refused(ErrorCode.INCONSISTENT_GROUP_PROTOCOL, "a member needs a protocol type and a protocol")
 
 
+def metadata_bytes(protocols: Iterable[tuple[str, bytes]]) -> int:
+    """What a member's *protocols* take of the memory of everyone who must keep them."""
+    return sum(len(name) + len(metadata) + _PROTOCOL_OVERHEAD_BYTES for name, metadata in protocols)
+
+
 def check_assignments(sync: Sync, config: GroupConfig) -> None:
+    size = sum(len(assignment) for _, assignment in sync.assignments)
+    if size > config.max_bytes:
+        raise Refused(
+            ErrorCode.MESSAGE_TOO_LARGE, f"{size} bytes of assignments; group.max.bytes is {config.max_bytes}"
+        )
     for member_id, assignment in sync.assignments:
         if len(assignment) > config.member_max_bytes:
             raise Refused(

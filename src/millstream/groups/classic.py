@@ -237,6 +237,8 @@ class ClassicGroup:
         limit, id = self._config().max_size, join.member_id
         if id == "" and join.instance_id is not None:
             id = self.members.id_of_instance(join.instance_id) or ""
+        if self.members.bytes_with(id, join) > self._config().max_bytes:
+            return False
         if id not in self.members:
             return len(self.members) < limit
         # The limit may have been lowered since: then those who are the last to rejoin must go.
@@ -246,7 +248,7 @@ class ClassicGroup:
         if member_id in self.members:
             self._remove(self.members[member_id], out)
             self._go_on_without(True, now, out)
-        raise Refused(ErrorCode.GROUP_MAX_SIZE_REACHED, f"{self._config().max_size} members are the limit")
+        raise Refused(ErrorCode.GROUP_MAX_SIZE_REACHED, "see group.max.size and group.max.bytes")
 
     def _join_new(self, join: Join, caller: int, unique: str, now: Now, out: Outcome) -> None:
         name = join.client_id if join.instance_id is None else join.instance_id
@@ -473,10 +475,7 @@ class ClassicGroup:
     def _deadlines(self) -> Iterator[int]:
         if self._first_wait is not None:
             yield self._first_wait.deadline_ms
-        if self._join_deadline_ms is not None:
-            yield self._join_deadline_ms
-        if self._sync_deadline_ms is not None:
-            yield self._sync_deadline_ms
+        yield from (ms for ms in (self._join_deadline_ms, self._sync_deadline_ms) if ms is not None)
         yield from self._given_ids.values()
         for member in self.members:
             if not self._is_excused(member):

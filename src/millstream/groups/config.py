@@ -47,6 +47,12 @@ class GroupConfig:
         kafka="group.member.max.bytes",
         min=1_024,
     )
+    max_bytes: int = setting(
+        16 << 20,
+        "The most bytes of protocol metadata, and of assignments, that a group's members may have in all.",
+        kafka="group.max.bytes",
+        min=1 << 20,
+    )
     offset_metadata_max_bytes: int = setting(
         4_096,
         "The longest note a client may leave beside a committed offset.",

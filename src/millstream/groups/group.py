@@ -42,6 +42,16 @@ class MemberDescription:
 
 @final
 @dataclass(frozen=True, slots=True)
+class Listing:
+    """A group in a list of many."""
+
+    name: str
+    state: State
+    protocol_type: str
+
+
+@final
+@dataclass(frozen=True, slots=True)
 class Description:
     """A group as an operator sees it; *protocol* and metadata are settled only while it is Stable."""
 
@@ -147,6 +157,9 @@ class Group:
         return out
 
     # What is known
+
+    def listing(self) -> Listing:
+        return Listing(self.name, self.members.state, self.members.protocol_type or "")
 
     def describe(self) -> Description:
         members = self.members

@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final, final
 
-from millstream.groups.admission import rebalance_timeout_ms, without_repeats
+from millstream.groups.admission import metadata_bytes, rebalance_timeout_ms, without_repeats
 from millstream.groups.changes import SavedMember
 from millstream.groups.outcomes import Join
 
@@ -95,6 +95,7 @@ class Members:
         self._by_id: dict[str, Member] = {}
         self._ids_by_instance: dict[str, str] = {}
         self._supporters: dict[str, int] = {}
+        self._bytes = 0  # of metadata, all members together
 
     def __len__(self) -> int:
         return len(self._by_id)
@@ -158,11 +159,17 @@ class Members:
             votes[choice] = votes.get(choice, 0) + 1
         return max(votes, key=lambda name: votes[name])
 
+    def bytes_with(self, member_id: str, join: Join) -> int:
+        """The bytes of metadata all members have together if *member_id* says what *join* says."""
+        before = metadata_bytes(self._by_id[member_id].protocols) if member_id in self._by_id else 0
+        return self._bytes - before + metadata_bytes(join.protocols)
+
     def rebalance_timeout_ms(self) -> int:
         """The most time any member asks for."""
         return max((member.rebalance_timeout_ms for member in self), default=0)
 
     def _count(self, member: Member, by: int) -> None:
+        self._bytes += by * metadata_bytes(member.protocols)
         for name, _ in member.protocols:
             count = self._supporters.get(name, 0) + by
             if count:
