@@ -1,6 +1,5 @@
 """What all messages have in common: fields that can be compared and shown, and a way to and from bytes."""
 
-from abc import ABC, abstractmethod
 from typing import ClassVar, Self, TypeVar
 
 from millstream.errors import ErrorCode, Refused
@@ -25,8 +24,11 @@ class Struct:
         return f"{type(self).__name__}({fields})"
 
 
-class Message(Struct, ABC):
-    """The body of one API's request or response."""
+class Message(Struct):
+    """The body of one API's request or response.
+
+    Not an ABC: mypyc lays out a class with a second base wrongly, and the collector crashes on it.
+    """
 
     __slots__ = ()
     KEY: ClassVar[int]
@@ -35,13 +37,13 @@ class Message(Struct, ABC):
     FLEXIBLE_FROM: ClassVar[int]  # above MAX_VERSION if never
 
     @classmethod
-    @abstractmethod
     def read(cls, reader: Reader, version: int) -> Self:
         """The message at *reader*, which is moved past it; `Refused` if there is none."""
+        raise NotImplementedError
 
-    @abstractmethod
     def write(self, out: bytearray, version: int) -> None:
         """Append the message to *out*. Fields that *version* lacks are left out."""
+        raise NotImplementedError
 
 
 M = TypeVar("M", bound=Message)

@@ -213,7 +213,8 @@ def _read_flexible_request(reader: Reader, version: int) -> AlterClientQuotasReq
         raise too_many("entries", n, size - pos)
     budget -= n
     entries: list[AlterClientQuotasRequestEntry] = []
-    for _ in range(n):
+    entries_count = n
+    for _ in range(entries_count):
         n = data[pos]
         pos += 1
         if n > 127:
@@ -223,7 +224,8 @@ def _read_flexible_request(reader: Reader, version: int) -> AlterClientQuotasReq
             raise too_many("entity", n, size - pos)
         budget -= n
         entries_entity: list[AlterClientQuotasRequestEntity] = []
-        for _ in range(n):
+        entries_entity_count = n
+        for _ in range(entries_entity_count):
             n = data[pos]
             pos += 1
             if n > 127:
@@ -259,7 +261,8 @@ def _read_flexible_request(reader: Reader, version: int) -> AlterClientQuotasReq
             raise too_many("ops", n, size - pos)
         budget -= n
         entries_ops: list[AlterClientQuotasRequestOp] = []
-        for _ in range(n):
+        entries_ops_count = n
+        for _ in range(entries_ops_count):
             n = data[pos]
             pos += 1
             if n > 127:
@@ -298,14 +301,16 @@ def _read_older_request(reader: Reader, version: int) -> AlterClientQuotasReques
         raise too_many("entries", n, size - pos)
     budget -= n
     entries: list[AlterClientQuotasRequestEntry] = []
-    for _ in range(n):
+    entries_count = n
+    for _ in range(entries_count):
         (n,) = unpack_i(data, pos)
         pos += 4
         if n < 0 or n > (size - pos) // 4 or n > budget:
             raise too_many("entity", n, size - pos)
         budget -= n
         entries_entity: list[AlterClientQuotasRequestEntity] = []
-        for _ in range(n):
+        entries_entity_count = n
+        for _ in range(entries_entity_count):
             (n,) = unpack_h(data, pos)
             pos += 2
             stop = pos + n
@@ -330,7 +335,8 @@ def _read_older_request(reader: Reader, version: int) -> AlterClientQuotasReques
             raise too_many("ops", n, size - pos)
         budget -= n
         entries_ops: list[AlterClientQuotasRequestOp] = []
-        for _ in range(n):
+        entries_ops_count = n
+        for _ in range(entries_ops_count):
             (n,) = unpack_h(data, pos)
             pos += 2
             stop = pos + n
@@ -508,7 +514,8 @@ def _read_flexible_response(reader: Reader, version: int) -> AlterClientQuotasRe
         raise too_many("entries", n, size - pos)
     budget -= n
     entries: list[AlterClientQuotasResponseEntry] = []
-    for _ in range(n):
+    entries_count = n
+    for _ in range(entries_count):
         entries_error_code, n = unpack_hB(data, pos)
         pos += 3
         if n > 127:
@@ -530,7 +537,8 @@ def _read_flexible_response(reader: Reader, version: int) -> AlterClientQuotasRe
             raise too_many("entity", n, size - pos)
         budget -= n
         entries_entity: list[AlterClientQuotasResponseEntity] = []
-        for _ in range(n):
+        entries_entity_count = n
+        for _ in range(entries_entity_count):
             n = data[pos]
             pos += 1
             if n > 127:
@@ -581,7 +589,8 @@ def _read_older_response(reader: Reader, version: int) -> AlterClientQuotasRespo
         raise too_many("entries", n, size - pos)
     budget -= n
     entries: list[AlterClientQuotasResponseEntry] = []
-    for _ in range(n):
+    entries_count = n
+    for _ in range(entries_count):
         entries_error_code, n = unpack_hh(data, pos)
         pos += 4
         if n == -1:
@@ -598,7 +607,8 @@ def _read_older_response(reader: Reader, version: int) -> AlterClientQuotasRespo
             raise too_many("entity", n, size - pos)
         budget -= n
         entries_entity: list[AlterClientQuotasResponseEntity] = []
-        for _ in range(n):
+        entries_entity_count = n
+        for _ in range(entries_entity_count):
             (n,) = unpack_h(data, pos)
             pos += 2
             stop = pos + n

@@ -189,7 +189,8 @@ def _read_flexible_request(reader: Reader, version: int) -> AlterConfigsRequest:
         raise too_many("resources", n, size - pos)
     budget -= n
     resources: list[AlterConfigsRequestResource] = []
-    for _ in range(n):
+    resources_count = n
+    for _ in range(resources_count):
         resources_resource_type, n = unpack_bB(data, pos)
         pos += 2
         if n > 127:
@@ -208,7 +209,8 @@ def _read_flexible_request(reader: Reader, version: int) -> AlterConfigsRequest:
             raise too_many("configs", n, size - pos)
         budget -= n
         resources_configs: list[AlterConfigsRequestConfig] = []
-        for _ in range(n):
+        resources_configs_count = n
+        for _ in range(resources_configs_count):
             n = data[pos]
             pos += 1
             if n > 127:
@@ -259,7 +261,8 @@ def _read_older_request(reader: Reader, version: int) -> AlterConfigsRequest:
         raise too_many("resources", n, size - pos)
     budget -= n
     resources: list[AlterConfigsRequestResource] = []
-    for _ in range(n):
+    resources_count = n
+    for _ in range(resources_count):
         resources_resource_type, n = unpack_bh(data, pos)
         pos += 3
         stop = pos + n
@@ -273,7 +276,8 @@ def _read_older_request(reader: Reader, version: int) -> AlterConfigsRequest:
             raise too_many("configs", n, size - pos)
         budget -= n
         resources_configs: list[AlterConfigsRequestConfig] = []
-        for _ in range(n):
+        resources_configs_count = n
+        for _ in range(resources_configs_count):
             (n,) = unpack_h(data, pos)
             pos += 2
             stop = pos + n
@@ -417,7 +421,8 @@ def _read_flexible_response(reader: Reader, version: int) -> AlterConfigsRespons
         raise too_many("responses", n, size - pos)
     budget -= n
     responses: list[AlterConfigsResponseResource] = []
-    for _ in range(n):
+    responses_count = n
+    for _ in range(responses_count):
         responses_error_code, n = unpack_hB(data, pos)
         pos += 3
         if n > 127:
@@ -463,7 +468,8 @@ def _read_older_response(reader: Reader, version: int) -> AlterConfigsResponse:
         raise too_many("responses", n, size - pos)
     budget -= n
     responses: list[AlterConfigsResponseResource] = []
-    for _ in range(n):
+    responses_count = n
+    for _ in range(responses_count):
         responses_error_code, n = unpack_hh(data, pos)
         pos += 4
         if n == -1:

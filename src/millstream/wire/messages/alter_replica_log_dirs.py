@@ -164,7 +164,8 @@ def _read_flexible_request(reader: Reader, version: int) -> AlterReplicaLogDirsR
         raise too_many("dirs", n, size - pos)
     budget -= n
     dirs: list[AlterReplicaLogDirsRequestDir] = []
-    for _ in range(n):
+    dirs_count = n
+    for _ in range(dirs_count):
         n = data[pos]
         pos += 1
         if n > 127:
@@ -183,7 +184,8 @@ def _read_flexible_request(reader: Reader, version: int) -> AlterReplicaLogDirsR
             raise too_many("topics", n, size - pos)
         budget -= n
         dirs_topics: list[AlterReplicaLogDirsRequestTopic] = []
-        for _ in range(n):
+        dirs_topics_count = n
+        for _ in range(dirs_topics_count):
             n = data[pos]
             pos += 1
             if n > 127:
@@ -232,7 +234,8 @@ def _read_older_request(reader: Reader, version: int) -> AlterReplicaLogDirsRequ
         raise too_many("dirs", n, size - pos)
     budget -= n
     dirs: list[AlterReplicaLogDirsRequestDir] = []
-    for _ in range(n):
+    dirs_count = n
+    for _ in range(dirs_count):
         (n,) = unpack_h(data, pos)
         pos += 2
         stop = pos + n
@@ -246,7 +249,8 @@ def _read_older_request(reader: Reader, version: int) -> AlterReplicaLogDirsRequ
             raise too_many("topics", n, size - pos)
         budget -= n
         dirs_topics: list[AlterReplicaLogDirsRequestTopic] = []
-        for _ in range(n):
+        dirs_topics_count = n
+        for _ in range(dirs_topics_count):
             (n,) = unpack_h(data, pos)
             pos += 2
             stop = pos + n
@@ -383,7 +387,8 @@ def _read_flexible_response(reader: Reader, version: int) -> AlterReplicaLogDirs
         raise too_many("results", n, size - pos)
     budget -= n
     results: list[AlterReplicaLogDirsResponseTopic] = []
-    for _ in range(n):
+    results_count = n
+    for _ in range(results_count):
         n = data[pos]
         pos += 1
         if n > 127:
@@ -402,7 +407,8 @@ def _read_flexible_response(reader: Reader, version: int) -> AlterReplicaLogDirs
             raise too_many("partitions", n, size - pos)
         budget -= n
         results_partitions: list[AlterReplicaLogDirsResponsePartition] = []
-        for _ in range(n):
+        results_partitions_count = n
+        for _ in range(results_partitions_count):
             partitions_partition_index, partitions_error_code, tags = unpack_ihB(data, pos)
             pos += 7
             if tags:
@@ -432,7 +438,8 @@ def _read_older_response(reader: Reader, version: int) -> AlterReplicaLogDirsRes
         raise too_many("results", n, size - pos)
     budget -= n
     results: list[AlterReplicaLogDirsResponseTopic] = []
-    for _ in range(n):
+    results_count = n
+    for _ in range(results_count):
         (n,) = unpack_h(data, pos)
         pos += 2
         stop = pos + n
@@ -446,7 +453,8 @@ def _read_older_response(reader: Reader, version: int) -> AlterReplicaLogDirsRes
             raise too_many("partitions", n, size - pos)
         budget -= n
         results_partitions: list[AlterReplicaLogDirsResponsePartition] = []
-        for _ in range(n):
+        results_partitions_count = n
+        for _ in range(results_partitions_count):
             partitions_partition_index, partitions_error_code = unpack_ih(data, pos)
             pos += 6
             results_partitions.append(AlterReplicaLogDirsResponsePartition(partitions_partition_index, partitions_error_code))

@@ -304,7 +304,8 @@ def _read_flexible_response(reader: Reader, version: int) -> ApiVersionsResponse
         raise too_many("api_keys", n, size - pos)
     budget -= n
     api_keys: list[ApiVersionsResponseApiKey] = []
-    for _ in range(n):
+    api_keys_count = n
+    for _ in range(api_keys_count):
         api_keys_api_key, api_keys_min_version, api_keys_max_version, tags = unpack_hhhB(data, pos)
         pos += 7
         if tags:
@@ -329,7 +330,8 @@ def _read_flexible_response(reader: Reader, version: int) -> ApiVersionsResponse
                 raise too_many("supported_features", n, size - pos)
             budget -= n
             supported_features = []
-            for _ in range(n):
+            supported_features_count = n
+            for _ in range(supported_features_count):
                 n = data[pos]
                 pos += 1
                 if n > 127:
@@ -363,7 +365,8 @@ def _read_flexible_response(reader: Reader, version: int) -> ApiVersionsResponse
                 raise too_many("finalized_features", n, size - pos)
             budget -= n
             finalized_features = []
-            for _ in range(n):
+            finalized_features_count = n
+            for _ in range(finalized_features_count):
                 n = data[pos]
                 pos += 1
                 if n > 127:
@@ -402,7 +405,8 @@ def _read_older_response(reader: Reader, version: int) -> ApiVersionsResponse:
         raise too_many("api_keys", n, size - pos)
     budget -= n
     api_keys: list[ApiVersionsResponseApiKey] = []
-    for _ in range(n):
+    api_keys_count = n
+    for _ in range(api_keys_count):
         api_keys_api_key, api_keys_min_version, api_keys_max_version = unpack_hhh(data, pos)
         pos += 6
         api_keys.append(ApiVersionsResponseApiKey(api_keys_api_key, api_keys_min_version, api_keys_max_version))

@@ -172,7 +172,8 @@ def _read_flexible_request(reader: Reader, version: int) -> CreatePartitionsRequ
         raise too_many("topics", n, size - pos)
     budget -= n
     topics: list[CreatePartitionsRequestTopic] = []
-    for _ in range(n):
+    topics_count = n
+    for _ in range(topics_count):
         n = data[pos]
         pos += 1
         if n > 127:
@@ -195,7 +196,8 @@ def _read_flexible_request(reader: Reader, version: int) -> CreatePartitionsRequ
                 raise too_many("assignments", n, size - pos)
             budget -= n
             topics_assignments = []
-            for _ in range(n):
+            topics_assignments_count = n
+            for _ in range(topics_assignments_count):
                 n = data[pos]
                 pos += 1
                 if n > 127:
@@ -235,7 +237,8 @@ def _read_older_request(reader: Reader, version: int) -> CreatePartitionsRequest
         raise too_many("topics", n, size - pos)
     budget -= n
     topics: list[CreatePartitionsRequestTopic] = []
-    for _ in range(n):
+    topics_count = n
+    for _ in range(topics_count):
         (n,) = unpack_h(data, pos)
         pos += 2
         stop = pos + n
@@ -253,7 +256,8 @@ def _read_older_request(reader: Reader, version: int) -> CreatePartitionsRequest
                 raise too_many("assignments", n, size - pos)
             budget -= n
             topics_assignments = []
-            for _ in range(n):
+            topics_assignments_count = n
+            for _ in range(topics_assignments_count):
                 (n,) = unpack_i(data, pos)
                 pos += 4
                 if n < 0 or n > (size - pos) // 4 or n > budget:
@@ -384,7 +388,8 @@ def _read_flexible_response(reader: Reader, version: int) -> CreatePartitionsRes
         raise too_many("results", n, size - pos)
     budget -= n
     results: list[CreatePartitionsResponseTopic] = []
-    for _ in range(n):
+    results_count = n
+    for _ in range(results_count):
         n = data[pos]
         pos += 1
         if n > 127:
@@ -430,7 +435,8 @@ def _read_older_response(reader: Reader, version: int) -> CreatePartitionsRespon
         raise too_many("results", n, size - pos)
     budget -= n
     results: list[CreatePartitionsResponseTopic] = []
-    for _ in range(n):
+    results_count = n
+    for _ in range(results_count):
         (n,) = unpack_h(data, pos)
         pos += 2
         stop = pos + n

@@ -236,7 +236,8 @@ def _read_flexible_request(reader: Reader, version: int) -> CreateTopicsRequest:
         raise too_many("topics", n, size - pos)
     budget -= n
     topics: list[CreateTopicsRequestTopic] = []
-    for _ in range(n):
+    topics_count = n
+    for _ in range(topics_count):
         n = data[pos]
         pos += 1
         if n > 127:
@@ -255,7 +256,8 @@ def _read_flexible_request(reader: Reader, version: int) -> CreateTopicsRequest:
             raise too_many("assignments", n, size - pos)
         budget -= n
         topics_assignments: list[CreateTopicsRequestAssignment] = []
-        for _ in range(n):
+        topics_assignments_count = n
+        for _ in range(topics_assignments_count):
             assignments_partition_index, n = unpack_iB(data, pos)
             pos += 5
             if n > 127:
@@ -280,7 +282,8 @@ def _read_flexible_request(reader: Reader, version: int) -> CreateTopicsRequest:
             raise too_many("configs", n, size - pos)
         budget -= n
         topics_configs: list[CreateTopicsRequestConfig] = []
-        for _ in range(n):
+        topics_configs_count = n
+        for _ in range(topics_configs_count):
             n = data[pos]
             pos += 1
             if n > 127:
@@ -331,7 +334,8 @@ def _read_older_request(reader: Reader, version: int) -> CreateTopicsRequest:
         raise too_many("topics", n, size - pos)
     budget -= n
     topics: list[CreateTopicsRequestTopic] = []
-    for _ in range(n):
+    topics_count = n
+    for _ in range(topics_count):
         (n,) = unpack_h(data, pos)
         pos += 2
         stop = pos + n
@@ -345,7 +349,8 @@ def _read_older_request(reader: Reader, version: int) -> CreateTopicsRequest:
             raise too_many("assignments", n, size - pos)
         budget -= n
         topics_assignments: list[CreateTopicsRequestAssignment] = []
-        for _ in range(n):
+        topics_assignments_count = n
+        for _ in range(topics_assignments_count):
             assignments_partition_index, n = unpack_ii(data, pos)
             pos += 8
             if n < 0 or n > (size - pos) // 4 or n > budget:
@@ -360,7 +365,8 @@ def _read_older_request(reader: Reader, version: int) -> CreateTopicsRequest:
             raise too_many("configs", n, size - pos)
         budget -= n
         topics_configs: list[CreateTopicsRequestConfig] = []
-        for _ in range(n):
+        topics_configs_count = n
+        for _ in range(topics_configs_count):
             (n,) = unpack_h(data, pos)
             pos += 2
             stop = pos + n
@@ -574,7 +580,8 @@ def _read_flexible_response(reader: Reader, version: int) -> CreateTopicsRespons
         raise too_many("topics", n, size - pos)
     budget -= n
     topics: list[CreateTopicsResponseTopic] = []
-    for _ in range(n):
+    topics_count = n
+    for _ in range(topics_count):
         n = data[pos]
         pos += 1
         if n > 127:
@@ -616,7 +623,8 @@ def _read_flexible_response(reader: Reader, version: int) -> CreateTopicsRespons
                 raise too_many("configs", n, size - pos)
             budget -= n
             topics_configs = []
-            for _ in range(n):
+            topics_configs_count = n
+            for _ in range(topics_configs_count):
                 n = data[pos]
                 pos += 1
                 if n > 127:
@@ -675,7 +683,8 @@ def _read_older_response(reader: Reader, version: int) -> CreateTopicsResponse:
         raise too_many("topics", n, size - pos)
     budget -= n
     topics: list[CreateTopicsResponseTopic] = []
-    for _ in range(n):
+    topics_count = n
+    for _ in range(topics_count):
         (n,) = unpack_h(data, pos)
         pos += 2
         stop = pos + n

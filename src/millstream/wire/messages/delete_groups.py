@@ -102,7 +102,8 @@ def _read_flexible_request(reader: Reader, version: int) -> DeleteGroupsRequest:
         raise too_many("groups_names", n, size - pos)
     budget -= n
     groups_names: list[str] = []
-    for _ in range(n):
+    groups_names_count = n
+    for _ in range(groups_names_count):
         n = data[pos]
         pos += 1
         if n > 127:
@@ -131,7 +132,8 @@ def _read_older_request(reader: Reader, version: int) -> DeleteGroupsRequest:
         raise too_many("groups_names", n, size - pos)
     budget -= n
     groups_names: list[str] = []
-    for _ in range(n):
+    groups_names_count = n
+    for _ in range(groups_names_count):
         (n,) = unpack_h(data, pos)
         pos += 2
         stop = pos + n
@@ -235,7 +237,8 @@ def _read_flexible_response(reader: Reader, version: int) -> DeleteGroupsRespons
         raise too_many("results", n, size - pos)
     budget -= n
     results: list[DeleteGroupsResponseGroup] = []
-    for _ in range(n):
+    results_count = n
+    for _ in range(results_count):
         n = data[pos]
         pos += 1
         if n > 127:
@@ -269,7 +272,8 @@ def _read_older_response(reader: Reader, version: int) -> DeleteGroupsResponse:
         raise too_many("results", n, size - pos)
     budget -= n
     results: list[DeleteGroupsResponseGroup] = []
-    for _ in range(n):
+    results_count = n
+    for _ in range(results_count):
         (n,) = unpack_h(data, pos)
         pos += 2
         stop = pos + n

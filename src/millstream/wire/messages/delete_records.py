@@ -153,7 +153,8 @@ def _read_flexible_request(reader: Reader, version: int) -> DeleteRecordsRequest
         raise too_many("topics", n, size - pos)
     budget -= n
     topics: list[DeleteRecordsRequestTopic] = []
-    for _ in range(n):
+    topics_count = n
+    for _ in range(topics_count):
         n = data[pos]
         pos += 1
         if n > 127:
@@ -172,7 +173,8 @@ def _read_flexible_request(reader: Reader, version: int) -> DeleteRecordsRequest
             raise too_many("partitions", n, size - pos)
         budget -= n
         topics_partitions: list[DeleteRecordsRequestPartition] = []
-        for _ in range(n):
+        topics_partitions_count = n
+        for _ in range(topics_partitions_count):
             partitions_partition_index, partitions_offset, tags = unpack_iqB(data, pos)
             pos += 13
             if tags:
@@ -202,7 +204,8 @@ def _read_older_request(reader: Reader, version: int) -> DeleteRecordsRequest:
         raise too_many("topics", n, size - pos)
     budget -= n
     topics: list[DeleteRecordsRequestTopic] = []
-    for _ in range(n):
+    topics_count = n
+    for _ in range(topics_count):
         (n,) = unpack_h(data, pos)
         pos += 2
         stop = pos + n
@@ -216,7 +219,8 @@ def _read_older_request(reader: Reader, version: int) -> DeleteRecordsRequest:
             raise too_many("partitions", n, size - pos)
         budget -= n
         topics_partitions: list[DeleteRecordsRequestPartition] = []
-        for _ in range(n):
+        topics_partitions_count = n
+        for _ in range(topics_partitions_count):
             partitions_partition_index, partitions_offset = unpack_iq(data, pos)
             pos += 12
             topics_partitions.append(DeleteRecordsRequestPartition(partitions_partition_index, partitions_offset))
@@ -345,7 +349,8 @@ def _read_flexible_response(reader: Reader, version: int) -> DeleteRecordsRespon
         raise too_many("topics", n, size - pos)
     budget -= n
     topics: list[DeleteRecordsResponseTopic] = []
-    for _ in range(n):
+    topics_count = n
+    for _ in range(topics_count):
         n = data[pos]
         pos += 1
         if n > 127:
@@ -364,7 +369,8 @@ def _read_flexible_response(reader: Reader, version: int) -> DeleteRecordsRespon
             raise too_many("partitions", n, size - pos)
         budget -= n
         topics_partitions: list[DeleteRecordsResponsePartition] = []
-        for _ in range(n):
+        topics_partitions_count = n
+        for _ in range(topics_partitions_count):
             partitions_partition_index, partitions_low_watermark, partitions_error_code, tags = unpack_iqhB(data, pos)
             pos += 15
             if tags:
@@ -394,7 +400,8 @@ def _read_older_response(reader: Reader, version: int) -> DeleteRecordsResponse:
         raise too_many("topics", n, size - pos)
     budget -= n
     topics: list[DeleteRecordsResponseTopic] = []
-    for _ in range(n):
+    topics_count = n
+    for _ in range(topics_count):
         (n,) = unpack_h(data, pos)
         pos += 2
         stop = pos + n
@@ -408,7 +415,8 @@ def _read_older_response(reader: Reader, version: int) -> DeleteRecordsResponse:
             raise too_many("partitions", n, size - pos)
         budget -= n
         topics_partitions: list[DeleteRecordsResponsePartition] = []
-        for _ in range(n):
+        topics_partitions_count = n
+        for _ in range(topics_partitions_count):
             partitions_partition_index, partitions_low_watermark, partitions_error_code = unpack_iqh(data, pos)
             pos += 14
             topics_partitions.append(DeleteRecordsResponsePartition(partitions_partition_index, partitions_low_watermark, partitions_error_code))

@@ -148,7 +148,8 @@ def _read_flexible_request(reader: Reader, version: int) -> DeleteTopicsRequest:
             raise too_many("topic_names", n, size - pos)
         budget -= n
         topic_names = []
-        for _ in range(n):
+        topic_names_count = n
+        for _ in range(topic_names_count):
             n = data[pos]
             pos += 1
             if n > 127:
@@ -169,7 +170,8 @@ def _read_flexible_request(reader: Reader, version: int) -> DeleteTopicsRequest:
             raise too_many("topics", n, size - pos)
         budget -= n
         topics = []
-        for _ in range(n):
+        topics_count = n
+        for _ in range(topics_count):
             n = data[pos]
             pos += 1
             if n > 127:
@@ -206,7 +208,8 @@ def _read_older_request(reader: Reader, version: int) -> DeleteTopicsRequest:
         raise too_many("topic_names", n, size - pos)
     budget -= n
     topic_names: list[str] = []
-    for _ in range(n):
+    topic_names_count = n
+    for _ in range(topic_names_count):
         (n,) = unpack_h(data, pos)
         pos += 2
         stop = pos + n
@@ -344,7 +347,8 @@ def _read_flexible_response(reader: Reader, version: int) -> DeleteTopicsRespons
         raise too_many("responses", n, size - pos)
     budget -= n
     responses: list[DeleteTopicsResponseTopic] = []
-    for _ in range(n):
+    responses_count = n
+    for _ in range(responses_count):
         n = data[pos]
         pos += 1
         if n > 127:
@@ -402,7 +406,8 @@ def _read_older_response(reader: Reader, version: int) -> DeleteTopicsResponse:
         raise too_many("responses", n, size - pos)
     budget -= n
     responses: list[DeleteTopicsResponseTopic] = []
-    for _ in range(n):
+    responses_count = n
+    for _ in range(responses_count):
         (n,) = unpack_h(data, pos)
         pos += 2
         stop = pos + n

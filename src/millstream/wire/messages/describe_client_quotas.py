@@ -156,7 +156,8 @@ def _read_flexible_request(reader: Reader, version: int) -> DescribeClientQuotas
         raise too_many("components", n, size - pos)
     budget -= n
     components: list[DescribeClientQuotasRequestComponent] = []
-    for _ in range(n):
+    components_count = n
+    for _ in range(components_count):
         n = data[pos]
         pos += 1
         if n > 127:
@@ -202,7 +203,8 @@ def _read_older_request(reader: Reader, version: int) -> DescribeClientQuotasReq
         raise too_many("components", n, size - pos)
     budget -= n
     components: list[DescribeClientQuotasRequestComponent] = []
-    for _ in range(n):
+    components_count = n
+    for _ in range(components_count):
         (n,) = unpack_h(data, pos)
         pos += 2
         stop = pos + n
@@ -450,7 +452,8 @@ def _read_flexible_response(reader: Reader, version: int) -> DescribeClientQuota
             raise too_many("entries", n, size - pos)
         budget -= n
         entries = []
-        for _ in range(n):
+        entries_count = n
+        for _ in range(entries_count):
             n = data[pos]
             pos += 1
             if n > 127:
@@ -460,7 +463,8 @@ def _read_flexible_response(reader: Reader, version: int) -> DescribeClientQuota
                 raise too_many("entity", n, size - pos)
             budget -= n
             entries_entity: list[DescribeClientQuotasResponseEntity] = []
-            for _ in range(n):
+            entries_entity_count = n
+            for _ in range(entries_entity_count):
                 n = data[pos]
                 pos += 1
                 if n > 127:
@@ -496,7 +500,8 @@ def _read_flexible_response(reader: Reader, version: int) -> DescribeClientQuota
                 raise too_many("values", n, size - pos)
             budget -= n
             entries_values: list[DescribeClientQuotasResponseValue] = []
-            for _ in range(n):
+            entries_values_count = n
+            for _ in range(entries_values_count):
                 n = data[pos]
                 pos += 1
                 if n > 127:
@@ -549,14 +554,16 @@ def _read_older_response(reader: Reader, version: int) -> DescribeClientQuotasRe
             raise too_many("entries", n, size - pos)
         budget -= n
         entries = []
-        for _ in range(n):
+        entries_count = n
+        for _ in range(entries_count):
             (n,) = unpack_i(data, pos)
             pos += 4
             if n < 0 or n > (size - pos) // 4 or n > budget:
                 raise too_many("entity", n, size - pos)
             budget -= n
             entries_entity: list[DescribeClientQuotasResponseEntity] = []
-            for _ in range(n):
+            entries_entity_count = n
+            for _ in range(entries_entity_count):
                 (n,) = unpack_h(data, pos)
                 pos += 2
                 stop = pos + n
@@ -581,7 +588,8 @@ def _read_older_response(reader: Reader, version: int) -> DescribeClientQuotasRe
                 raise too_many("values", n, size - pos)
             budget -= n
             entries_values: list[DescribeClientQuotasResponseValue] = []
-            for _ in range(n):
+            entries_values_count = n
+            for _ in range(entries_values_count):
                 (n,) = unpack_h(data, pos)
                 pos += 2
                 stop = pos + n

@@ -258,7 +258,8 @@ def _read_flexible_response(reader: Reader, version: int) -> DescribeClusterResp
         raise too_many("brokers", n, size - pos)
     budget -= n
     brokers: list[DescribeClusterResponseBroker] = []
-    for _ in range(n):
+    brokers_count = n
+    for _ in range(brokers_count):
         brokers_broker_id, n = unpack_iB(data, pos)
         pos += 5
         if n > 127:

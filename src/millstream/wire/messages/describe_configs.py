@@ -175,7 +175,8 @@ def _read_flexible_request(reader: Reader, version: int) -> DescribeConfigsReque
         raise too_many("resources", n, size - pos)
     budget -= n
     resources: list[DescribeConfigsRequestResource] = []
-    for _ in range(n):
+    resources_count = n
+    for _ in range(resources_count):
         resources_resource_type, n = unpack_bB(data, pos)
         pos += 2
         if n > 127:
@@ -198,7 +199,8 @@ def _read_flexible_request(reader: Reader, version: int) -> DescribeConfigsReque
                 raise too_many("configuration_keys", n, size - pos)
             budget -= n
             resources_configuration_keys = []
-            for _ in range(n):
+            resources_configuration_keys_count = n
+            for _ in range(resources_configuration_keys_count):
                 n = data[pos]
                 pos += 1
                 if n > 127:
@@ -232,7 +234,8 @@ def _read_older_request(reader: Reader, version: int) -> DescribeConfigsRequest:
         raise too_many("resources", n, size - pos)
     budget -= n
     resources: list[DescribeConfigsRequestResource] = []
-    for _ in range(n):
+    resources_count = n
+    for _ in range(resources_count):
         resources_resource_type, n = unpack_bh(data, pos)
         pos += 3
         stop = pos + n
@@ -250,7 +253,8 @@ def _read_older_request(reader: Reader, version: int) -> DescribeConfigsRequest:
                 raise too_many("configuration_keys", n, size - pos)
             budget -= n
             resources_configuration_keys = []
-            for _ in range(n):
+            resources_configuration_keys_count = n
+            for _ in range(resources_configuration_keys_count):
                 (n,) = unpack_h(data, pos)
                 pos += 2
                 stop = pos + n
@@ -543,7 +547,8 @@ def _read_flexible_response(reader: Reader, version: int) -> DescribeConfigsResp
         raise too_many("results", n, size - pos)
     budget -= n
     results: list[DescribeConfigsResponseResource] = []
-    for _ in range(n):
+    results_count = n
+    for _ in range(results_count):
         results_error_code, n = unpack_hB(data, pos)
         pos += 3
         if n > 127:
@@ -574,7 +579,8 @@ def _read_flexible_response(reader: Reader, version: int) -> DescribeConfigsResp
             raise too_many("configs", n, size - pos)
         budget -= n
         results_configs: list[DescribeConfigsResponseConfig] = []
-        for _ in range(n):
+        results_configs_count = n
+        for _ in range(results_configs_count):
             n = data[pos]
             pos += 1
             if n > 127:
@@ -605,7 +611,8 @@ def _read_flexible_response(reader: Reader, version: int) -> DescribeConfigsResp
                 raise too_many("synonyms", n, size - pos)
             budget -= n
             configs_synonyms: list[DescribeConfigsResponseSynonym] = []
-            for _ in range(n):
+            configs_synonyms_count = n
+            for _ in range(configs_synonyms_count):
                 n = data[pos]
                 pos += 1
                 if n > 127:
@@ -673,7 +680,8 @@ def _read_older_response(reader: Reader, version: int) -> DescribeConfigsRespons
         raise too_many("results", n, size - pos)
     budget -= n
     results: list[DescribeConfigsResponseResource] = []
-    for _ in range(n):
+    results_count = n
+    for _ in range(results_count):
         results_error_code, n = unpack_hh(data, pos)
         pos += 4
         if n == -1:
@@ -697,7 +705,8 @@ def _read_older_response(reader: Reader, version: int) -> DescribeConfigsRespons
             raise too_many("configs", n, size - pos)
         budget -= n
         results_configs: list[DescribeConfigsResponseConfig] = []
-        for _ in range(n):
+        results_configs_count = n
+        for _ in range(results_configs_count):
             (n,) = unpack_h(data, pos)
             pos += 2
             stop = pos + n
@@ -721,7 +730,8 @@ def _read_older_response(reader: Reader, version: int) -> DescribeConfigsRespons
                 raise too_many("synonyms", n, size - pos)
             budget -= n
             configs_synonyms: list[DescribeConfigsResponseSynonym] = []
-            for _ in range(n):
+            configs_synonyms_count = n
+            for _ in range(configs_synonyms_count):
                 (n,) = unpack_h(data, pos)
                 pos += 2
                 stop = pos + n

@@ -111,7 +111,8 @@ def _read_flexible_request(reader: Reader, version: int) -> DescribeGroupsReques
         raise too_many("groups", n, size - pos)
     budget -= n
     groups: list[str] = []
-    for _ in range(n):
+    groups_count = n
+    for _ in range(groups_count):
         n = data[pos]
         pos += 1
         if n > 127:
@@ -140,7 +141,8 @@ def _read_older_request(reader: Reader, version: int) -> DescribeGroupsRequest:
         raise too_many("groups", n, size - pos)
     budget -= n
     groups: list[str] = []
-    for _ in range(n):
+    groups_count = n
+    for _ in range(groups_count):
         (n,) = unpack_h(data, pos)
         pos += 2
         stop = pos + n
@@ -417,7 +419,8 @@ def _read_flexible_response(reader: Reader, version: int) -> DescribeGroupsRespo
         raise too_many("groups", n, size - pos)
     budget -= n
     groups: list[DescribeGroupsResponseGroup] = []
-    for _ in range(n):
+    groups_count = n
+    for _ in range(groups_count):
         (groups_error_code,) = unpack_h(data, pos)
         pos += 2
         groups_error_message = None
@@ -479,7 +482,8 @@ def _read_flexible_response(reader: Reader, version: int) -> DescribeGroupsRespo
             raise too_many("members", n, size - pos)
         budget -= n
         groups_members: list[DescribeGroupsResponseMember] = []
-        for _ in range(n):
+        groups_members_count = n
+        for _ in range(groups_members_count):
             n = data[pos]
             pos += 1
             if n > 127:
@@ -571,7 +575,8 @@ def _read_older_response(reader: Reader, version: int) -> DescribeGroupsResponse
         raise too_many("groups", n, size - pos)
     budget -= n
     groups: list[DescribeGroupsResponseGroup] = []
-    for _ in range(n):
+    groups_count = n
+    for _ in range(groups_count):
         groups_error_code, n = unpack_hh(data, pos)
         pos += 4
         stop = pos + n
@@ -606,7 +611,8 @@ def _read_older_response(reader: Reader, version: int) -> DescribeGroupsResponse
             raise too_many("members", n, size - pos)
         budget -= n
         groups_members: list[DescribeGroupsResponseMember] = []
-        for _ in range(n):
+        groups_members_count = n
+        for _ in range(groups_members_count):
             (n,) = unpack_h(data, pos)
             pos += 2
             stop = pos + n

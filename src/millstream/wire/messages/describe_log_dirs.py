@@ -152,7 +152,8 @@ def _read_flexible_request(reader: Reader, version: int) -> DescribeLogDirsReque
             raise too_many("topics", n, size - pos)
         budget -= n
         topics = []
-        for _ in range(n):
+        topics_count = n
+        for _ in range(topics_count):
             n = data[pos]
             pos += 1
             if n > 127:
@@ -200,7 +201,8 @@ def _read_older_request(reader: Reader, version: int) -> DescribeLogDirsRequest:
             raise too_many("topics", n, size - pos)
         budget -= n
         topics = []
-        for _ in range(n):
+        topics_count = n
+        for _ in range(topics_count):
             (n,) = unpack_h(data, pos)
             pos += 2
             stop = pos + n
@@ -401,7 +403,8 @@ def _read_flexible_response(reader: Reader, version: int) -> DescribeLogDirsResp
         raise too_many("results", n, size - pos)
     budget -= n
     results: list[DescribeLogDirsResponseLogDir] = []
-    for _ in range(n):
+    results_count = n
+    for _ in range(results_count):
         results_error_code, n = unpack_hB(data, pos)
         pos += 3
         if n > 127:
@@ -420,7 +423,8 @@ def _read_flexible_response(reader: Reader, version: int) -> DescribeLogDirsResp
             raise too_many("topics", n, size - pos)
         budget -= n
         results_topics: list[DescribeLogDirsResponseTopic] = []
-        for _ in range(n):
+        results_topics_count = n
+        for _ in range(results_topics_count):
             n = data[pos]
             pos += 1
             if n > 127:
@@ -439,7 +443,8 @@ def _read_flexible_response(reader: Reader, version: int) -> DescribeLogDirsResp
                 raise too_many("partitions", n, size - pos)
             budget -= n
             topics_partitions: list[DescribeLogDirsResponsePartition] = []
-            for _ in range(n):
+            topics_partitions_count = n
+            for _ in range(topics_partitions_count):
                 partitions_partition_index, partitions_partition_size, partitions_offset_lag, partitions_is_future_key, tags = unpack_iqqoB(data, pos)
                 pos += 22
                 if tags:
@@ -485,7 +490,8 @@ def _read_older_response(reader: Reader, version: int) -> DescribeLogDirsRespons
         raise too_many("results", n, size - pos)
     budget -= n
     results: list[DescribeLogDirsResponseLogDir] = []
-    for _ in range(n):
+    results_count = n
+    for _ in range(results_count):
         results_error_code, n = unpack_hh(data, pos)
         pos += 4
         stop = pos + n
@@ -499,7 +505,8 @@ def _read_older_response(reader: Reader, version: int) -> DescribeLogDirsRespons
             raise too_many("topics", n, size - pos)
         budget -= n
         results_topics: list[DescribeLogDirsResponseTopic] = []
-        for _ in range(n):
+        results_topics_count = n
+        for _ in range(results_topics_count):
             (n,) = unpack_h(data, pos)
             pos += 2
             stop = pos + n
@@ -513,7 +520,8 @@ def _read_older_response(reader: Reader, version: int) -> DescribeLogDirsRespons
                 raise too_many("partitions", n, size - pos)
             budget -= n
             topics_partitions: list[DescribeLogDirsResponsePartition] = []
-            for _ in range(n):
+            topics_partitions_count = n
+            for _ in range(topics_partitions_count):
                 partitions_partition_index, partitions_partition_size, partitions_offset_lag, partitions_is_future_key = unpack_iqqo(data, pos)
                 pos += 21
                 topics_partitions.append(DescribeLogDirsResponsePartition(partitions_partition_index, partitions_partition_size, partitions_offset_lag, partitions_is_future_key))

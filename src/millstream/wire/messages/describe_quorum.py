@@ -132,7 +132,8 @@ def _read_flexible_request(reader: Reader, version: int) -> DescribeQuorumReques
         raise too_many("topics", n, size - pos)
     budget -= n
     topics: list[DescribeQuorumRequestTopic] = []
-    for _ in range(n):
+    topics_count = n
+    for _ in range(topics_count):
         n = data[pos]
         pos += 1
         if n > 127:
@@ -151,7 +152,8 @@ def _read_flexible_request(reader: Reader, version: int) -> DescribeQuorumReques
             raise too_many("partitions", n, size - pos)
         budget -= n
         topics_partitions: list[DescribeQuorumRequestPartition] = []
-        for _ in range(n):
+        topics_partitions_count = n
+        for _ in range(topics_partitions_count):
             partitions_partition_index, tags = unpack_iB(data, pos)
             pos += 5
             if tags:
@@ -432,7 +434,8 @@ def _read_flexible_response(reader: Reader, version: int) -> DescribeQuorumRespo
         raise too_many("topics", n, size - pos)
     budget -= n
     topics: list[DescribeQuorumResponseTopic] = []
-    for _ in range(n):
+    topics_count = n
+    for _ in range(topics_count):
         n = data[pos]
         pos += 1
         if n > 127:
@@ -451,7 +454,8 @@ def _read_flexible_response(reader: Reader, version: int) -> DescribeQuorumRespo
             raise too_many("partitions", n, size - pos)
         budget -= n
         topics_partitions: list[DescribeQuorumResponsePartition] = []
-        for _ in range(n):
+        topics_partitions_count = n
+        for _ in range(topics_partitions_count):
             partitions_partition_index, partitions_error_code = unpack_ih(data, pos)
             pos += 6
             partitions_error_message: str | None = ""
@@ -477,7 +481,8 @@ def _read_flexible_response(reader: Reader, version: int) -> DescribeQuorumRespo
                 raise too_many("current_voters", n, size - pos)
             budget -= n
             partitions_current_voters: list[DescribeQuorumResponseReplicaState] = []
-            for _ in range(n):
+            partitions_current_voters_count = n
+            for _ in range(partitions_current_voters_count):
                 if version >= 2:
                     current_voters_replica_id, current_voters_replica_directory_id, current_voters_log_end_offset, current_voters_last_fetch_timestamp, current_voters_last_caught_up_timestamp, tags = unpack_i16sqqqB(data, pos)
                     pos += 45
@@ -503,7 +508,8 @@ def _read_flexible_response(reader: Reader, version: int) -> DescribeQuorumRespo
                 raise too_many("observers", n, size - pos)
             budget -= n
             partitions_observers: list[DescribeQuorumResponseReplicaState] = []
-            for _ in range(n):
+            partitions_observers_count = n
+            for _ in range(partitions_observers_count):
                 if version >= 2:
                     observers_replica_id, observers_replica_directory_id, observers_log_end_offset, observers_last_fetch_timestamp, observers_last_caught_up_timestamp, tags = unpack_i16sqqqB(data, pos)
                     pos += 45
@@ -541,7 +547,8 @@ def _read_flexible_response(reader: Reader, version: int) -> DescribeQuorumRespo
             raise too_many("nodes", n, size - pos)
         budget -= n
         nodes = []
-        for _ in range(n):
+        nodes_count = n
+        for _ in range(nodes_count):
             nodes_node_id, n = unpack_iB(data, pos)
             pos += 5
             if n > 127:
@@ -551,7 +558,8 @@ def _read_flexible_response(reader: Reader, version: int) -> DescribeQuorumRespo
                 raise too_many("listeners", n, size - pos)
             budget -= n
             nodes_listeners: list[DescribeQuorumResponseListener] = []
-            for _ in range(n):
+            nodes_listeners_count = n
+            for _ in range(nodes_listeners_count):
                 n = data[pos]
                 pos += 1
                 if n > 127:

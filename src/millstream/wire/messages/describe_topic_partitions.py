@@ -137,7 +137,8 @@ def _read_flexible_request(reader: Reader, version: int) -> DescribeTopicPartiti
         raise too_many("topics", n, size - pos)
     budget -= n
     topics: list[DescribeTopicPartitionsRequestTopic] = []
-    for _ in range(n):
+    topics_count = n
+    for _ in range(topics_count):
         n = data[pos]
         pos += 1
         if n > 127:
@@ -378,7 +379,8 @@ def _read_flexible_response(reader: Reader, version: int) -> DescribeTopicPartit
         raise too_many("topics", n, size - pos)
     budget -= n
     topics: list[DescribeTopicPartitionsResponseTopic] = []
-    for _ in range(n):
+    topics_count = n
+    for _ in range(topics_count):
         topics_error_code, n = unpack_hB(data, pos)
         pos += 3
         if n > 127:
@@ -400,7 +402,8 @@ def _read_flexible_response(reader: Reader, version: int) -> DescribeTopicPartit
             raise too_many("partitions", n, size - pos)
         budget -= n
         topics_partitions: list[DescribeTopicPartitionsResponsePartition] = []
-        for _ in range(n):
+        topics_partitions_count = n
+        for _ in range(topics_partitions_count):
             partitions_error_code, partitions_partition_index, partitions_leader_id, partitions_leader_epoch, n = unpack_hiiiB(data, pos)
             pos += 15
             if n > 127:

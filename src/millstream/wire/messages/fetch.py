@@ -355,7 +355,8 @@ def _read_flexible_request(reader: Reader, version: int) -> FetchRequest:
         raise too_many("topics", n, size - pos)
     budget -= n
     topics: list[FetchRequestTopic] = []
-    for _ in range(n):
+    topics_count = n
+    for _ in range(topics_count):
         topics_topic = ""
         if version <= 12:
             n = data[pos]
@@ -383,7 +384,8 @@ def _read_flexible_request(reader: Reader, version: int) -> FetchRequest:
             raise too_many("partitions", n, size - pos)
         budget -= n
         topics_partitions: list[FetchRequestPartition] = []
-        for _ in range(n):
+        topics_partitions_count = n
+        for _ in range(topics_partitions_count):
             partitions_partition, partitions_current_leader_epoch, partitions_fetch_offset, partitions_last_fetched_epoch, partitions_log_start_offset, partitions_partition_max_bytes, tags = unpack_iiqiqiB(data, pos)
             pos += 33
             partitions_replica_directory_id = ZERO_UUID
@@ -418,7 +420,8 @@ def _read_flexible_request(reader: Reader, version: int) -> FetchRequest:
         raise too_many("forgotten_topics_data", n, size - pos)
     budget -= n
     forgotten_topics_data: list[FetchRequestForgottenTopic] = []
-    for _ in range(n):
+    forgotten_topics_data_count = n
+    for _ in range(forgotten_topics_data_count):
         forgotten_topics_data_topic = ""
         if version <= 12:
             n = data[pos]
@@ -514,7 +517,8 @@ def _read_older_request(reader: Reader, version: int) -> FetchRequest:
         raise too_many("topics", n, size - pos)
     budget -= n
     topics: list[FetchRequestTopic] = []
-    for _ in range(n):
+    topics_count = n
+    for _ in range(topics_count):
         (n,) = unpack_h(data, pos)
         pos += 2
         stop = pos + n
@@ -528,7 +532,8 @@ def _read_older_request(reader: Reader, version: int) -> FetchRequest:
             raise too_many("partitions", n, size - pos)
         budget -= n
         topics_partitions: list[FetchRequestPartition] = []
-        for _ in range(n):
+        topics_partitions_count = n
+        for _ in range(topics_partitions_count):
             if version >= 9:
                 partitions_partition, partitions_current_leader_epoch, partitions_fetch_offset, partitions_log_start_offset, partitions_partition_max_bytes = unpack_iiqqi(data, pos)
                 pos += 28
@@ -551,7 +556,8 @@ def _read_older_request(reader: Reader, version: int) -> FetchRequest:
             raise too_many("forgotten_topics_data", n, size - pos)
         budget -= n
         forgotten_topics_data = []
-        for _ in range(n):
+        forgotten_topics_data_count = n
+        for _ in range(forgotten_topics_data_count):
             (n,) = unpack_h(data, pos)
             pos += 2
             stop = pos + n
@@ -919,7 +925,8 @@ def _read_flexible_response(reader: Reader, version: int) -> FetchResponse:
         raise too_many("responses", n, size - pos)
     budget -= n
     responses: list[FetchResponseTopic] = []
-    for _ in range(n):
+    responses_count = n
+    for _ in range(responses_count):
         responses_topic = ""
         if version <= 12:
             n = data[pos]
@@ -947,7 +954,8 @@ def _read_flexible_response(reader: Reader, version: int) -> FetchResponse:
             raise too_many("partitions", n, size - pos)
         budget -= n
         responses_partitions: list[FetchResponsePartition] = []
-        for _ in range(n):
+        responses_partitions_count = n
+        for _ in range(responses_partitions_count):
             partitions_partition_index, partitions_error_code, partitions_high_watermark, partitions_last_stable_offset, partitions_log_start_offset, n = unpack_ihqqqB(data, pos)
             pos += 31
             if n > 127:
@@ -961,7 +969,8 @@ def _read_flexible_response(reader: Reader, version: int) -> FetchResponse:
                     raise too_many("aborted_transactions", n, size - pos)
                 budget -= n
                 partitions_aborted_transactions = []
-                for _ in range(n):
+                partitions_aborted_transactions_count = n
+                for _ in range(partitions_aborted_transactions_count):
                     aborted_transactions_producer_id, aborted_transactions_first_offset, tags = unpack_qqB(data, pos)
                     pos += 17
                     if tags:
@@ -1041,7 +1050,8 @@ def _read_flexible_response(reader: Reader, version: int) -> FetchResponse:
                 raise too_many("node_endpoints", n, size - pos)
             budget -= n
             node_endpoints = []
-            for _ in range(n):
+            node_endpoints_count = n
+            for _ in range(node_endpoints_count):
                 node_endpoints_node_id, n = unpack_iB(data, pos)
                 pos += 5
                 if n > 127:
@@ -1092,7 +1102,8 @@ def _read_older_response(reader: Reader, version: int) -> FetchResponse:
         raise too_many("responses", n, size - pos)
     budget -= n
     responses: list[FetchResponseTopic] = []
-    for _ in range(n):
+    responses_count = n
+    for _ in range(responses_count):
         (n,) = unpack_h(data, pos)
         pos += 2
         stop = pos + n
@@ -1106,7 +1117,8 @@ def _read_older_response(reader: Reader, version: int) -> FetchResponse:
             raise too_many("partitions", n, size - pos)
         budget -= n
         responses_partitions: list[FetchResponsePartition] = []
-        for _ in range(n):
+        responses_partitions_count = n
+        for _ in range(responses_partitions_count):
             if version >= 5:
                 partitions_partition_index, partitions_error_code, partitions_high_watermark, partitions_last_stable_offset, partitions_log_start_offset, n = unpack_ihqqqi(data, pos)
                 pos += 34
@@ -1122,7 +1134,8 @@ def _read_older_response(reader: Reader, version: int) -> FetchResponse:
                     raise too_many("aborted_transactions", n, size - pos)
                 budget -= n
                 partitions_aborted_transactions = []
-                for _ in range(n):
+                partitions_aborted_transactions_count = n
+                for _ in range(partitions_aborted_transactions_count):
                     aborted_transactions_producer_id, aborted_transactions_first_offset = unpack_qq(data, pos)
                     pos += 16
                     partitions_aborted_transactions.append(FetchResponseAbortedTransaction(aborted_transactions_producer_id, aborted_transactions_first_offset))

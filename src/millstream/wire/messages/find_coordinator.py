@@ -132,7 +132,8 @@ def _read_flexible_request(reader: Reader, version: int) -> FindCoordinatorReque
             raise too_many("coordinator_keys", n, size - pos)
         budget -= n
         coordinator_keys = []
-        for _ in range(n):
+        coordinator_keys_count = n
+        for _ in range(coordinator_keys_count):
             n = data[pos]
             pos += 1
             if n > 127:
@@ -389,7 +390,8 @@ def _read_flexible_response(reader: Reader, version: int) -> FindCoordinatorResp
             raise too_many("coordinators", n, size - pos)
         budget -= n
         coordinators = []
-        for _ in range(n):
+        coordinators_count = n
+        for _ in range(coordinators_count):
             n = data[pos]
             pos += 1
             if n > 127:

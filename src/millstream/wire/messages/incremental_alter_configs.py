@@ -192,7 +192,8 @@ def _read_flexible_request(reader: Reader, version: int) -> IncrementalAlterConf
         raise too_many("resources", n, size - pos)
     budget -= n
     resources: list[IncrementalAlterConfigsRequestResource] = []
-    for _ in range(n):
+    resources_count = n
+    for _ in range(resources_count):
         resources_resource_type, n = unpack_bB(data, pos)
         pos += 2
         if n > 127:
@@ -211,7 +212,8 @@ def _read_flexible_request(reader: Reader, version: int) -> IncrementalAlterConf
             raise too_many("configs", n, size - pos)
         budget -= n
         resources_configs: list[IncrementalAlterConfigsRequestConfig] = []
-        for _ in range(n):
+        resources_configs_count = n
+        for _ in range(resources_configs_count):
             n = data[pos]
             pos += 1
             if n > 127:
@@ -262,7 +264,8 @@ def _read_older_request(reader: Reader, version: int) -> IncrementalAlterConfigs
         raise too_many("resources", n, size - pos)
     budget -= n
     resources: list[IncrementalAlterConfigsRequestResource] = []
-    for _ in range(n):
+    resources_count = n
+    for _ in range(resources_count):
         resources_resource_type, n = unpack_bh(data, pos)
         pos += 3
         stop = pos + n
@@ -276,7 +279,8 @@ def _read_older_request(reader: Reader, version: int) -> IncrementalAlterConfigs
             raise too_many("configs", n, size - pos)
         budget -= n
         resources_configs: list[IncrementalAlterConfigsRequestConfig] = []
-        for _ in range(n):
+        resources_configs_count = n
+        for _ in range(resources_configs_count):
             (n,) = unpack_h(data, pos)
             pos += 2
             stop = pos + n
@@ -420,7 +424,8 @@ def _read_flexible_response(reader: Reader, version: int) -> IncrementalAlterCon
         raise too_many("responses", n, size - pos)
     budget -= n
     responses: list[IncrementalAlterConfigsResponseResource] = []
-    for _ in range(n):
+    responses_count = n
+    for _ in range(responses_count):
         responses_error_code, n = unpack_hB(data, pos)
         pos += 3
         if n > 127:
@@ -466,7 +471,8 @@ def _read_older_response(reader: Reader, version: int) -> IncrementalAlterConfig
         raise too_many("responses", n, size - pos)
     budget -= n
     responses: list[IncrementalAlterConfigsResponseResource] = []
-    for _ in range(n):
+    responses_count = n
+    for _ in range(responses_count):
         responses_error_code, n = unpack_hh(data, pos)
         pos += 4
         if n == -1:

@@ -261,7 +261,8 @@ def _read_flexible_request(reader: Reader, version: int) -> JoinGroupRequest:
         raise too_many("protocols", n, size - pos)
     budget -= n
     protocols: list[JoinGroupRequestProtocol] = []
-    for _ in range(n):
+    protocols_count = n
+    for _ in range(protocols_count):
         n = data[pos]
         pos += 1
         if n > 127:
@@ -356,7 +357,8 @@ def _read_older_request(reader: Reader, version: int) -> JoinGroupRequest:
         raise too_many("protocols", n, size - pos)
     budget -= n
     protocols: list[JoinGroupRequestProtocol] = []
-    for _ in range(n):
+    protocols_count = n
+    for _ in range(protocols_count):
         (n,) = unpack_h(data, pos)
         pos += 2
         stop = pos + n
@@ -629,7 +631,8 @@ def _read_flexible_response(reader: Reader, version: int) -> JoinGroupResponse:
         raise too_many("members", n, size - pos)
     budget -= n
     members: list[JoinGroupResponseMember] = []
-    for _ in range(n):
+    members_count = n
+    for _ in range(members_count):
         n = data[pos]
         pos += 1
         if n > 127:
@@ -710,7 +713,8 @@ def _read_older_response(reader: Reader, version: int) -> JoinGroupResponse:
         raise too_many("members", n, size - pos)
     budget -= n
     members: list[JoinGroupResponseMember] = []
-    for _ in range(n):
+    members_count = n
+    for _ in range(members_count):
         (n,) = unpack_h(data, pos)
         pos += 2
         stop = pos + n

@@ -184,7 +184,8 @@ def _read_flexible_request(reader: Reader, version: int) -> LeaveGroupRequest:
         raise too_many("members", n, size - pos)
     budget -= n
     members: list[LeaveGroupRequestMember] = []
-    for _ in range(n):
+    members_count = n
+    for _ in range(members_count):
         n = data[pos]
         pos += 1
         if n > 127:
@@ -262,7 +263,8 @@ def _read_older_request(reader: Reader, version: int) -> LeaveGroupRequest:
             raise too_many("members", n, size - pos)
         budget -= n
         members = []
-        for _ in range(n):
+        members_count = n
+        for _ in range(members_count):
             (n,) = unpack_h(data, pos)
             pos += 2
             stop = pos + n
@@ -407,7 +409,8 @@ def _read_flexible_response(reader: Reader, version: int) -> LeaveGroupResponse:
         raise too_many("members", n, size - pos)
     budget -= n
     members: list[LeaveGroupResponseMember] = []
-    for _ in range(n):
+    members_count = n
+    for _ in range(members_count):
         n = data[pos]
         pos += 1
         if n > 127:
@@ -462,7 +465,8 @@ def _read_older_response(reader: Reader, version: int) -> LeaveGroupResponse:
             raise too_many("members", n, size - pos)
         budget -= n
         members = []
-        for _ in range(n):
+        members_count = n
+        for _ in range(members_count):
             (n,) = unpack_h(data, pos)
             pos += 2
             stop = pos + n

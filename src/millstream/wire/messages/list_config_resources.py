@@ -171,7 +171,8 @@ def _read_flexible_response(reader: Reader, version: int) -> ListConfigResources
         raise too_many("config_resources", n, size - pos)
     budget -= n
     config_resources: list[ListConfigResourcesResponseResource] = []
-    for _ in range(n):
+    config_resources_count = n
+    for _ in range(config_resources_count):
         n = data[pos]
         pos += 1
         if n > 127:

@@ -115,7 +115,8 @@ def _read_flexible_request(reader: Reader, version: int) -> ListGroupsRequest:
             raise too_many("states_filter", n, size - pos)
         budget -= n
         states_filter = []
-        for _ in range(n):
+        states_filter_count = n
+        for _ in range(states_filter_count):
             n = data[pos]
             pos += 1
             if n > 127:
@@ -136,7 +137,8 @@ def _read_flexible_request(reader: Reader, version: int) -> ListGroupsRequest:
             raise too_many("types_filter", n, size - pos)
         budget -= n
         types_filter = []
-        for _ in range(n):
+        types_filter_count = n
+        for _ in range(types_filter_count):
             n = data[pos]
             pos += 1
             if n > 127:
@@ -285,7 +287,8 @@ def _read_flexible_response(reader: Reader, version: int) -> ListGroupsResponse:
         raise too_many("groups", n, size - pos)
     budget -= n
     groups: list[ListGroupsResponseGroup] = []
-    for _ in range(n):
+    groups_count = n
+    for _ in range(groups_count):
         n = data[pos]
         pos += 1
         if n > 127:
@@ -355,7 +358,8 @@ def _read_older_response(reader: Reader, version: int) -> ListGroupsResponse:
         raise too_many("groups", n, size - pos)
     budget -= n
     groups: list[ListGroupsResponseGroup] = []
-    for _ in range(n):
+    groups_count = n
+    for _ in range(groups_count):
         (n,) = unpack_h(data, pos)
         pos += 2
         stop = pos + n

@@ -176,7 +176,8 @@ def _read_flexible_request(reader: Reader, version: int) -> ListOffsetsRequest:
         raise too_many("topics", n, size - pos)
     budget -= n
     topics: list[ListOffsetsRequestTopic] = []
-    for _ in range(n):
+    topics_count = n
+    for _ in range(topics_count):
         n = data[pos]
         pos += 1
         if n > 127:
@@ -195,7 +196,8 @@ def _read_flexible_request(reader: Reader, version: int) -> ListOffsetsRequest:
             raise too_many("partitions", n, size - pos)
         budget -= n
         topics_partitions: list[ListOffsetsRequestPartition] = []
-        for _ in range(n):
+        topics_partitions_count = n
+        for _ in range(topics_partitions_count):
             partitions_partition_index, partitions_current_leader_epoch, partitions_timestamp, tags = unpack_iiqB(data, pos)
             pos += 17
             if tags:
@@ -235,7 +237,8 @@ def _read_older_request(reader: Reader, version: int) -> ListOffsetsRequest:
         raise too_many("topics", n, size - pos)
     budget -= n
     topics: list[ListOffsetsRequestTopic] = []
-    for _ in range(n):
+    topics_count = n
+    for _ in range(topics_count):
         (n,) = unpack_h(data, pos)
         pos += 2
         stop = pos + n
@@ -249,7 +252,8 @@ def _read_older_request(reader: Reader, version: int) -> ListOffsetsRequest:
             raise too_many("partitions", n, size - pos)
         budget -= n
         topics_partitions: list[ListOffsetsRequestPartition] = []
-        for _ in range(n):
+        topics_partitions_count = n
+        for _ in range(topics_partitions_count):
             if version >= 4:
                 partitions_partition_index, partitions_current_leader_epoch, partitions_timestamp = unpack_iiq(data, pos)
                 pos += 16
@@ -391,7 +395,8 @@ def _read_flexible_response(reader: Reader, version: int) -> ListOffsetsResponse
         raise too_many("topics", n, size - pos)
     budget -= n
     topics: list[ListOffsetsResponseTopic] = []
-    for _ in range(n):
+    topics_count = n
+    for _ in range(topics_count):
         n = data[pos]
         pos += 1
         if n > 127:
@@ -410,7 +415,8 @@ def _read_flexible_response(reader: Reader, version: int) -> ListOffsetsResponse
             raise too_many("partitions", n, size - pos)
         budget -= n
         topics_partitions: list[ListOffsetsResponsePartition] = []
-        for _ in range(n):
+        topics_partitions_count = n
+        for _ in range(topics_partitions_count):
             partitions_partition_index, partitions_error_code, partitions_timestamp, partitions_offset, partitions_leader_epoch, tags = unpack_ihqqiB(data, pos)
             pos += 27
             if tags:
@@ -445,7 +451,8 @@ def _read_older_response(reader: Reader, version: int) -> ListOffsetsResponse:
         raise too_many("topics", n, size - pos)
     budget -= n
     topics: list[ListOffsetsResponseTopic] = []
-    for _ in range(n):
+    topics_count = n
+    for _ in range(topics_count):
         (n,) = unpack_h(data, pos)
         pos += 2
         stop = pos + n
@@ -459,7 +466,8 @@ def _read_older_response(reader: Reader, version: int) -> ListOffsetsResponse:
             raise too_many("partitions", n, size - pos)
         budget -= n
         topics_partitions: list[ListOffsetsResponsePartition] = []
-        for _ in range(n):
+        topics_partitions_count = n
+        for _ in range(topics_partitions_count):
             if version >= 4:
                 partitions_partition_index, partitions_error_code, partitions_timestamp, partitions_offset, partitions_leader_epoch = unpack_ihqqi(data, pos)
                 pos += 26

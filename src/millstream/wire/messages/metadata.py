@@ -186,7 +186,8 @@ def _read_flexible_request(reader: Reader, version: int) -> MetadataRequest:
             raise too_many("topics", n, size - pos)
         budget -= n
         topics = []
-        for _ in range(n):
+        topics_count = n
+        for _ in range(topics_count):
             if version >= 10:
                 topics_topic_id, n = unpack_16sB(data, pos)
                 pos += 17
@@ -239,7 +240,8 @@ def _read_older_request(reader: Reader, version: int) -> MetadataRequest:
             raise too_many("topics", n, size - pos)
         budget -= n
         topics = []
-        for _ in range(n):
+        topics_count = n
+        for _ in range(topics_count):
             (n,) = unpack_h(data, pos)
             pos += 2
             stop = pos + n
@@ -560,7 +562,8 @@ def _read_flexible_response(reader: Reader, version: int) -> MetadataResponse:
         raise too_many("brokers", n, size - pos)
     budget -= n
     brokers: list[MetadataResponseBroker] = []
-    for _ in range(n):
+    brokers_count = n
+    for _ in range(brokers_count):
         brokers_node_id, n = unpack_iB(data, pos)
         pos += 5
         if n > 127:
@@ -608,7 +611,8 @@ def _read_flexible_response(reader: Reader, version: int) -> MetadataResponse:
         raise too_many("topics", n, size - pos)
     budget -= n
     topics: list[MetadataResponseTopic] = []
-    for _ in range(n):
+    topics_count = n
+    for _ in range(topics_count):
         topics_error_code, n = unpack_hB(data, pos)
         pos += 3
         if n > 127:
@@ -637,7 +641,8 @@ def _read_flexible_response(reader: Reader, version: int) -> MetadataResponse:
             raise too_many("partitions", n, size - pos)
         budget -= n
         topics_partitions: list[MetadataResponsePartition] = []
-        for _ in range(n):
+        topics_partitions_count = n
+        for _ in range(topics_partitions_count):
             partitions_error_code, partitions_partition_index, partitions_leader_id, partitions_leader_epoch, n = unpack_hiiiB(data, pos)
             pos += 15
             if n > 127:
@@ -713,7 +718,8 @@ def _read_older_response(reader: Reader, version: int) -> MetadataResponse:
         raise too_many("brokers", n, size - pos)
     budget -= n
     brokers: list[MetadataResponseBroker] = []
-    for _ in range(n):
+    brokers_count = n
+    for _ in range(brokers_count):
         brokers_node_id, n = unpack_ih(data, pos)
         pos += 6
         stop = pos + n
@@ -759,7 +765,8 @@ def _read_older_response(reader: Reader, version: int) -> MetadataResponse:
         raise too_many("topics", n, size - pos)
     budget -= n
     topics: list[MetadataResponseTopic] = []
-    for _ in range(n):
+    topics_count = n
+    for _ in range(topics_count):
         topics_error_code, n = unpack_hh(data, pos)
         pos += 4
         stop = pos + n
@@ -778,7 +785,8 @@ def _read_older_response(reader: Reader, version: int) -> MetadataResponse:
             raise too_many("partitions", n, size - pos)
         budget -= n
         topics_partitions: list[MetadataResponsePartition] = []
-        for _ in range(n):
+        topics_partitions_count = n
+        for _ in range(topics_partitions_count):
             if version >= 7:
                 partitions_error_code, partitions_partition_index, partitions_leader_id, partitions_leader_epoch, n = unpack_hiiii(data, pos)
                 pos += 18

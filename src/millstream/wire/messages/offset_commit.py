@@ -278,7 +278,8 @@ def _read_flexible_request(reader: Reader, version: int) -> OffsetCommitRequest:
         raise too_many("topics", n, size - pos)
     budget -= n
     topics: list[OffsetCommitRequestTopic] = []
-    for _ in range(n):
+    topics_count = n
+    for _ in range(topics_count):
         topics_name = ""
         if version <= 9:
             n = data[pos]
@@ -306,7 +307,8 @@ def _read_flexible_request(reader: Reader, version: int) -> OffsetCommitRequest:
             raise too_many("partitions", n, size - pos)
         budget -= n
         topics_partitions: list[OffsetCommitRequestPartition] = []
-        for _ in range(n):
+        topics_partitions_count = n
+        for _ in range(topics_partitions_count):
             partitions_partition_index, partitions_committed_offset, partitions_committed_leader_epoch, n = unpack_iqiB(data, pos)
             pos += 17
             if n > 127:
@@ -379,7 +381,8 @@ def _read_older_request(reader: Reader, version: int) -> OffsetCommitRequest:
         raise too_many("topics", n, size - pos)
     budget -= n
     topics: list[OffsetCommitRequestTopic] = []
-    for _ in range(n):
+    topics_count = n
+    for _ in range(topics_count):
         (n,) = unpack_h(data, pos)
         pos += 2
         stop = pos + n
@@ -393,7 +396,8 @@ def _read_older_request(reader: Reader, version: int) -> OffsetCommitRequest:
             raise too_many("partitions", n, size - pos)
         budget -= n
         topics_partitions: list[OffsetCommitRequestPartition] = []
-        for _ in range(n):
+        topics_partitions_count = n
+        for _ in range(topics_partitions_count):
             if version >= 6:
                 partitions_partition_index, partitions_committed_offset, partitions_committed_leader_epoch, n = unpack_iqih(data, pos)
                 pos += 18
@@ -539,7 +543,8 @@ def _read_flexible_response(reader: Reader, version: int) -> OffsetCommitRespons
         raise too_many("topics", n, size - pos)
     budget -= n
     topics: list[OffsetCommitResponseTopic] = []
-    for _ in range(n):
+    topics_count = n
+    for _ in range(topics_count):
         topics_name = ""
         if version <= 9:
             n = data[pos]
@@ -567,7 +572,8 @@ def _read_flexible_response(reader: Reader, version: int) -> OffsetCommitRespons
             raise too_many("partitions", n, size - pos)
         budget -= n
         topics_partitions: list[OffsetCommitResponsePartition] = []
-        for _ in range(n):
+        topics_partitions_count = n
+        for _ in range(topics_partitions_count):
             partitions_partition_index, partitions_error_code, tags = unpack_ihB(data, pos)
             pos += 7
             if tags:
@@ -602,7 +608,8 @@ def _read_older_response(reader: Reader, version: int) -> OffsetCommitResponse:
         raise too_many("topics", n, size - pos)
     budget -= n
     topics: list[OffsetCommitResponseTopic] = []
-    for _ in range(n):
+    topics_count = n
+    for _ in range(topics_count):
         (n,) = unpack_h(data, pos)
         pos += 2
         stop = pos + n
@@ -616,7 +623,8 @@ def _read_older_response(reader: Reader, version: int) -> OffsetCommitResponse:
             raise too_many("partitions", n, size - pos)
         budget -= n
         topics_partitions: list[OffsetCommitResponsePartition] = []
-        for _ in range(n):
+        topics_partitions_count = n
+        for _ in range(topics_partitions_count):
             partitions_partition_index, partitions_error_code = unpack_ih(data, pos)
             pos += 6
             topics_partitions.append(OffsetCommitResponsePartition(partitions_partition_index, partitions_error_code))

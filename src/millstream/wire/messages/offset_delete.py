@@ -118,7 +118,8 @@ def _read_older_request(reader: Reader, version: int) -> OffsetDeleteRequest:
         raise too_many("topics", n, size - pos)
     budget -= n
     topics: list[OffsetDeleteRequestTopic] = []
-    for _ in range(n):
+    topics_count = n
+    for _ in range(topics_count):
         (n,) = unpack_h(data, pos)
         pos += 2
         stop = pos + n
@@ -132,7 +133,8 @@ def _read_older_request(reader: Reader, version: int) -> OffsetDeleteRequest:
             raise too_many("partitions", n, size - pos)
         budget -= n
         topics_partitions: list[OffsetDeleteRequestPartition] = []
-        for _ in range(n):
+        topics_partitions_count = n
+        for _ in range(topics_partitions_count):
             (partitions_partition_index,) = unpack_i(data, pos)
             pos += 4
             topics_partitions.append(OffsetDeleteRequestPartition(partitions_partition_index))
@@ -226,7 +228,8 @@ def _read_older_response(reader: Reader, version: int) -> OffsetDeleteResponse:
         raise too_many("topics", n, size - pos)
     budget -= n
     topics: list[OffsetDeleteResponseTopic] = []
-    for _ in range(n):
+    topics_count = n
+    for _ in range(topics_count):
         (n,) = unpack_h(data, pos)
         pos += 2
         stop = pos + n
@@ -240,7 +243,8 @@ def _read_older_response(reader: Reader, version: int) -> OffsetDeleteResponse:
             raise too_many("partitions", n, size - pos)
         budget -= n
         topics_partitions: list[OffsetDeleteResponsePartition] = []
-        for _ in range(n):
+        topics_partitions_count = n
+        for _ in range(topics_partitions_count):
             partitions_partition_index, partitions_error_code = unpack_ih(data, pos)
             pos += 6
             topics_partitions.append(OffsetDeleteResponsePartition(partitions_partition_index, partitions_error_code))

@@ -280,7 +280,8 @@ def _read_flexible_request(reader: Reader, version: int) -> OffsetFetchRequest:
                 raise too_many("topics", n, size - pos)
             budget -= n
             topics = []
-            for _ in range(n):
+            topics_count = n
+            for _ in range(topics_count):
                 n = data[pos]
                 pos += 1
                 if n > 127:
@@ -316,7 +317,8 @@ def _read_flexible_request(reader: Reader, version: int) -> OffsetFetchRequest:
             raise too_many("groups", n, size - pos)
         budget -= n
         groups = []
-        for _ in range(n):
+        groups_count = n
+        for _ in range(groups_count):
             n = data[pos]
             pos += 1
             if n > 127:
@@ -360,7 +362,8 @@ def _read_flexible_request(reader: Reader, version: int) -> OffsetFetchRequest:
                     raise too_many("topics", n, size - pos)
                 budget -= n
                 groups_topics = []
-                for _ in range(n):
+                groups_topics_count = n
+                for _ in range(groups_topics_count):
                     groups_topics_name = ""
                     if version <= 9:
                         n = data[pos]
@@ -434,7 +437,8 @@ def _read_older_request(reader: Reader, version: int) -> OffsetFetchRequest:
             raise too_many("topics", n, size - pos)
         budget -= n
         topics = []
-        for _ in range(n):
+        topics_count = n
+        for _ in range(topics_count):
             (n,) = unpack_h(data, pos)
             pos += 2
             stop = pos + n
@@ -723,7 +727,8 @@ def _read_flexible_response(reader: Reader, version: int) -> OffsetFetchResponse
             raise too_many("topics", n, size - pos)
         budget -= n
         topics = []
-        for _ in range(n):
+        topics_count = n
+        for _ in range(topics_count):
             n = data[pos]
             pos += 1
             if n > 127:
@@ -742,7 +747,8 @@ def _read_flexible_response(reader: Reader, version: int) -> OffsetFetchResponse
                 raise too_many("partitions", n, size - pos)
             budget -= n
             topics_partitions: list[OffsetFetchResponsePartition] = []
-            for _ in range(n):
+            topics_partitions_count = n
+            for _ in range(topics_partitions_count):
                 partitions_partition_index, partitions_committed_offset, partitions_committed_leader_epoch, n = unpack_iqiB(data, pos)
                 pos += 17
                 if n > 127:
@@ -781,7 +787,8 @@ def _read_flexible_response(reader: Reader, version: int) -> OffsetFetchResponse
             raise too_many("groups", n, size - pos)
         budget -= n
         groups = []
-        for _ in range(n):
+        groups_count = n
+        for _ in range(groups_count):
             n = data[pos]
             pos += 1
             if n > 127:
@@ -800,7 +807,8 @@ def _read_flexible_response(reader: Reader, version: int) -> OffsetFetchResponse
                 raise too_many("topics", n, size - pos)
             budget -= n
             groups_topics: list[OffsetFetchResponseGroupTopic] = []
-            for _ in range(n):
+            groups_topics_count = n
+            for _ in range(groups_topics_count):
                 groups_topics_name = ""
                 if version <= 9:
                     n = data[pos]
@@ -828,7 +836,8 @@ def _read_flexible_response(reader: Reader, version: int) -> OffsetFetchResponse
                     raise too_many("partitions", n, size - pos)
                 budget -= n
                 groups_topics_partitions: list[OffsetFetchResponseGroupPartition] = []
-                for _ in range(n):
+                groups_topics_partitions_count = n
+                for _ in range(groups_topics_partitions_count):
                     topics_partitions_partition_index, topics_partitions_committed_offset, topics_partitions_committed_leader_epoch, n = unpack_iqiB(data, pos)
                     pos += 17
                     if n > 127:
@@ -880,7 +889,8 @@ def _read_older_response(reader: Reader, version: int) -> OffsetFetchResponse:
         raise too_many("topics", n, size - pos)
     budget -= n
     topics: list[OffsetFetchResponseTopic] = []
-    for _ in range(n):
+    topics_count = n
+    for _ in range(topics_count):
         (n,) = unpack_h(data, pos)
         pos += 2
         stop = pos + n
@@ -894,7 +904,8 @@ def _read_older_response(reader: Reader, version: int) -> OffsetFetchResponse:
             raise too_many("partitions", n, size - pos)
         budget -= n
         topics_partitions: list[OffsetFetchResponsePartition] = []
-        for _ in range(n):
+        topics_partitions_count = n
+        for _ in range(topics_partitions_count):
             if version >= 5:
                 partitions_partition_index, partitions_committed_offset, partitions_committed_leader_epoch, n = unpack_iqih(data, pos)
                 pos += 18

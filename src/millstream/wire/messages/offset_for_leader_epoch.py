@@ -157,7 +157,8 @@ def _read_flexible_request(reader: Reader, version: int) -> OffsetForLeaderEpoch
         raise too_many("topics", n, size - pos)
     budget -= n
     topics: list[OffsetForLeaderEpochRequestTopic] = []
-    for _ in range(n):
+    topics_count = n
+    for _ in range(topics_count):
         n = data[pos]
         pos += 1
         if n > 127:
@@ -176,7 +177,8 @@ def _read_flexible_request(reader: Reader, version: int) -> OffsetForLeaderEpoch
             raise too_many("partitions", n, size - pos)
         budget -= n
         topics_partitions: list[OffsetForLeaderEpochRequestPartition] = []
-        for _ in range(n):
+        topics_partitions_count = n
+        for _ in range(topics_partitions_count):
             partitions_partition, partitions_current_leader_epoch, partitions_leader_epoch, tags = unpack_iiiB(data, pos)
             pos += 13
             if tags:
@@ -211,7 +213,8 @@ def _read_older_request(reader: Reader, version: int) -> OffsetForLeaderEpochReq
         raise too_many("topics", n, size - pos)
     budget -= n
     topics: list[OffsetForLeaderEpochRequestTopic] = []
-    for _ in range(n):
+    topics_count = n
+    for _ in range(topics_count):
         (n,) = unpack_h(data, pos)
         pos += 2
         stop = pos + n
@@ -225,7 +228,8 @@ def _read_older_request(reader: Reader, version: int) -> OffsetForLeaderEpochReq
             raise too_many("partitions", n, size - pos)
         budget -= n
         topics_partitions: list[OffsetForLeaderEpochRequestPartition] = []
-        for _ in range(n):
+        topics_partitions_count = n
+        for _ in range(topics_partitions_count):
             partitions_partition, partitions_current_leader_epoch, partitions_leader_epoch = unpack_iii(data, pos)
             pos += 12
             topics_partitions.append(OffsetForLeaderEpochRequestPartition(partitions_partition, partitions_current_leader_epoch, partitions_leader_epoch))
@@ -354,7 +358,8 @@ def _read_flexible_response(reader: Reader, version: int) -> OffsetForLeaderEpoc
         raise too_many("topics", n, size - pos)
     budget -= n
     topics: list[OffsetForLeaderEpochResponseTopic] = []
-    for _ in range(n):
+    topics_count = n
+    for _ in range(topics_count):
         n = data[pos]
         pos += 1
         if n > 127:
@@ -373,7 +378,8 @@ def _read_flexible_response(reader: Reader, version: int) -> OffsetForLeaderEpoc
             raise too_many("partitions", n, size - pos)
         budget -= n
         topics_partitions: list[OffsetForLeaderEpochResponsePartition] = []
-        for _ in range(n):
+        topics_partitions_count = n
+        for _ in range(topics_partitions_count):
             partitions_error_code, partitions_partition, partitions_leader_epoch, partitions_end_offset, tags = unpack_hiiqB(data, pos)
             pos += 19
             if tags:
@@ -403,7 +409,8 @@ def _read_older_response(reader: Reader, version: int) -> OffsetForLeaderEpochRe
         raise too_many("topics", n, size - pos)
     budget -= n
     topics: list[OffsetForLeaderEpochResponseTopic] = []
-    for _ in range(n):
+    topics_count = n
+    for _ in range(topics_count):
         (n,) = unpack_h(data, pos)
         pos += 2
         stop = pos + n
@@ -417,7 +424,8 @@ def _read_older_response(reader: Reader, version: int) -> OffsetForLeaderEpochRe
             raise too_many("partitions", n, size - pos)
         budget -= n
         topics_partitions: list[OffsetForLeaderEpochResponsePartition] = []
-        for _ in range(n):
+        topics_partitions_count = n
+        for _ in range(topics_partitions_count):
             partitions_error_code, partitions_partition, partitions_leader_epoch, partitions_end_offset = unpack_hiiq(data, pos)
             pos += 18
             topics_partitions.append(OffsetForLeaderEpochResponsePartition(partitions_error_code, partitions_partition, partitions_leader_epoch, partitions_end_offset))

@@ -224,7 +224,8 @@ def _read_flexible_request(reader: Reader, version: int) -> ProduceRequest:
         raise too_many("topic_data", n, size - pos)
     budget -= n
     topic_data: list[ProduceRequestTopicData] = []
-    for _ in range(n):
+    topic_data_count = n
+    for _ in range(topic_data_count):
         topic_data_name = ""
         if version <= 12:
             n = data[pos]
@@ -252,7 +253,8 @@ def _read_flexible_request(reader: Reader, version: int) -> ProduceRequest:
             raise too_many("partition_data", n, size - pos)
         budget -= n
         topic_data_partition_data: list[ProduceRequestPartitionData] = []
-        for _ in range(n):
+        topic_data_partition_data_count = n
+        for _ in range(topic_data_partition_data_count):
             partition_data_index, n = unpack_iB(data, pos)
             pos += 5
             if n > 127:
@@ -309,7 +311,8 @@ def _read_older_request(reader: Reader, version: int) -> ProduceRequest:
         raise too_many("topic_data", n, size - pos)
     budget -= n
     topic_data: list[ProduceRequestTopicData] = []
-    for _ in range(n):
+    topic_data_count = n
+    for _ in range(topic_data_count):
         (n,) = unpack_h(data, pos)
         pos += 2
         stop = pos + n
@@ -323,7 +326,8 @@ def _read_older_request(reader: Reader, version: int) -> ProduceRequest:
             raise too_many("partition_data", n, size - pos)
         budget -= n
         topic_data_partition_data: list[ProduceRequestPartitionData] = []
-        for _ in range(n):
+        topic_data_partition_data_count = n
+        for _ in range(topic_data_partition_data_count):
             partition_data_index, n = unpack_ii(data, pos)
             pos += 8
             if n == -1:
@@ -625,7 +629,8 @@ def _read_flexible_response(reader: Reader, version: int) -> ProduceResponse:
         raise too_many("responses", n, size - pos)
     budget -= n
     responses: list[ProduceResponseTopic] = []
-    for _ in range(n):
+    responses_count = n
+    for _ in range(responses_count):
         responses_name = ""
         if version <= 12:
             n = data[pos]
@@ -653,7 +658,8 @@ def _read_flexible_response(reader: Reader, version: int) -> ProduceResponse:
             raise too_many("partition_responses", n, size - pos)
         budget -= n
         responses_partition_responses: list[ProduceResponsePartition] = []
-        for _ in range(n):
+        responses_partition_responses_count = n
+        for _ in range(responses_partition_responses_count):
             partition_responses_index, partition_responses_error_code, partition_responses_base_offset, partition_responses_log_append_time_ms, partition_responses_log_start_offset, n = unpack_ihqqqB(data, pos)
             pos += 31
             if n > 127:
@@ -663,7 +669,8 @@ def _read_flexible_response(reader: Reader, version: int) -> ProduceResponse:
                 raise too_many("record_errors", n, size - pos)
             budget -= n
             partition_responses_record_errors: list[ProduceResponseRecordError] = []
-            for _ in range(n):
+            partition_responses_record_errors_count = n
+            for _ in range(partition_responses_record_errors_count):
                 record_errors_batch_index, n = unpack_iB(data, pos)
                 pos += 5
                 if n > 127:
@@ -730,7 +737,8 @@ def _read_flexible_response(reader: Reader, version: int) -> ProduceResponse:
                 raise too_many("node_endpoints", n, size - pos)
             budget -= n
             node_endpoints = []
-            for _ in range(n):
+            node_endpoints_count = n
+            for _ in range(node_endpoints_count):
                 node_endpoints_node_id, n = unpack_iB(data, pos)
                 pos += 5
                 if n > 127:
@@ -775,7 +783,8 @@ def _read_older_response(reader: Reader, version: int) -> ProduceResponse:
         raise too_many("responses", n, size - pos)
     budget -= n
     responses: list[ProduceResponseTopic] = []
-    for _ in range(n):
+    responses_count = n
+    for _ in range(responses_count):
         (n,) = unpack_h(data, pos)
         pos += 2
         stop = pos + n
@@ -789,7 +798,8 @@ def _read_older_response(reader: Reader, version: int) -> ProduceResponse:
             raise too_many("partition_responses", n, size - pos)
         budget -= n
         responses_partition_responses: list[ProduceResponsePartition] = []
-        for _ in range(n):
+        responses_partition_responses_count = n
+        for _ in range(responses_partition_responses_count):
             if version >= 5:
                 partition_responses_index, partition_responses_error_code, partition_responses_base_offset, partition_responses_log_append_time_ms, partition_responses_log_start_offset = unpack_ihqqq(data, pos)
                 pos += 30
@@ -805,7 +815,8 @@ def _read_older_response(reader: Reader, version: int) -> ProduceResponse:
                     raise too_many("record_errors", n, size - pos)
                 budget -= n
                 partition_responses_record_errors = []
-                for _ in range(n):
+                partition_responses_record_errors_count = n
+                for _ in range(partition_responses_record_errors_count):
                     record_errors_batch_index, n = unpack_ih(data, pos)
                     pos += 6
                     if n == -1:

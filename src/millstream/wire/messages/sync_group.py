@@ -270,7 +270,8 @@ def _read_flexible_request(reader: Reader, version: int) -> SyncGroupRequest:
         raise too_many("assignments", n, size - pos)
     budget -= n
     assignments: list[SyncGroupRequestAssignment] = []
-    for _ in range(n):
+    assignments_count = n
+    for _ in range(assignments_count):
         n = data[pos]
         pos += 1
         if n > 127:
@@ -339,7 +340,8 @@ def _read_older_request(reader: Reader, version: int) -> SyncGroupRequest:
         raise too_many("assignments", n, size - pos)
     budget -= n
     assignments: list[SyncGroupRequestAssignment] = []
-    for _ in range(n):
+    assignments_count = n
+    for _ in range(assignments_count):
         (n,) = unpack_h(data, pos)
         pos += 2
         stop = pos + n

@@ -122,7 +122,8 @@ def _read_flexible_request(reader: Reader, version: int) -> UpdateFeaturesReques
         raise too_many("feature_updates", n, size - pos)
     budget -= n
     feature_updates: list[UpdateFeaturesRequestFeatureUpdate] = []
-    for _ in range(n):
+    feature_updates_count = n
+    for _ in range(feature_updates_count):
         n = data[pos]
         pos += 1
         if n > 127:
@@ -279,7 +280,8 @@ def _read_flexible_response(reader: Reader, version: int) -> UpdateFeaturesRespo
             raise too_many("results", n, size - pos)
         budget -= n
         results = []
-        for _ in range(n):
+        results_count = n
+        for _ in range(results_count):
             n = data[pos]
             pos += 1
             if n > 127:
