@@ -1,0 +1,116 @@
+"""aiokafka produces: acknowledgements, codecs, whatever a record may hold, refusals."""
+
+import asyncio
+from typing import Any
+
+import pytest
+from aiokafka.errors import MessageSizeTooLargeError
+from tests.compat.aio.clients import create, producer, read_from, send
+from tests.compat.node import CODECS, Node
+
+MEGABYTE = 1_000_000
+
+
+@pytest.mark.parametrize("acks", [0, 1, "all"])
+def test_acks(bootstrap: str, name: str, acks: int | str) -> None:
+    async def story() -> None:
+        await create(bootstrap, name)
+        async with producer(bootstrap, acks=acks) as one:
+            reports = await send(one, name, *(b"%d" % i for i in range(20)))
+        if acks:
+            assert [report.offset for report in reports] == list(range(20))
+        got = await read_from(bootstrap, name, 0, 20)
+        assert [each.value for each in got] == [b"%d" % i for i in range(20)]
+
+    asyncio.run(story())
+
+
+@pytest.mark.parametrize("codec", CODECS)
+def test_codec(node: Node, name: str, codec: str) -> None:
+    async def story() -> None:
+        await create(node.bootstrap, name)
+        sent = [b"compress me " * 20 + b"%d" % i for i in range(100)]
+        async with producer(node.bootstrap, compression_type=None if codec == "none" else codec) as one:
+            await send(one, name, *sent)
+        assert node.codecs(name) == {CODECS[codec]}
+        got = await read_from(node.bootstrap, name, 0, 100)
+        assert [(each.offset, each.value) for each in got] == list(enumerate(sent))
+
+    asyncio.run(story())
+
+
+def test_whatever_a_record_may_hold(bootstrap: str, name: str) -> None:
+    sent: list[dict[str, Any]] = [
+        {"key": b"k", "value": b"v"},
+        {"key": None, "value": b"no key"},
+        {"key": b"a tombstone", "value": None},
+        {"key": b"", "value": b""},
+        {"key": b"h", "value": b"h", "headers": [("a", b"1"), ("a", b"2"), ("", b"")]},
+        {"key": bytes(range(256)), "value": "Ünïcode ☂".encode()},
+    ]
+
+    async def story() -> None:
+        await create(bootstrap, name)
+        async with producer(bootstrap) as one:
+            for each in sent:
+                await one.send_and_wait(name, partition=0, **each)
+        got = await read_from(bootstrap, name, 0, len(sent))
+        assert [(each.key, each.value, list(each.headers)) for each in got] == [
+            (each["key"], each["value"], each.get("headers", [])) for each in sent
+        ]
+
+    asyncio.run(story())
+
+
+def test_a_megabyte_and_more_than_is_taken(bootstrap: str, name: str) -> None:
+    async def story() -> None:
+        await create(bootstrap, name)
+        async with producer(bootstrap, max_request_size=10 * MEGABYTE) as one:
+            await send(one, name, b"x" * MEGABYTE)
+            with pytest.raises(MessageSizeTooLargeError):
+                await send(one, name, b"x" * 2 * MEGABYTE)
+            assert (await send(one, name, b"fits"))[0].offset == 1
+        got = await read_from(bootstrap, name, 0, 2)
+        assert [len(each.value) for each in got] == [MEGABYTE, 4]
+
+    asyncio.run(story())
+
+
+def test_an_idempotent_producer_counts_its_batches(node: Node, name: str) -> None:
+    async def story() -> None:
+        await create(node.bootstrap, name)
+        async with producer(node.bootstrap, enable_idempotence=True) as one:
+            for round in range(3):
+                await send(one, name, *(b"%d-%d" % (round, i) for i in range(10)))
+
+    asyncio.run(story())
+    batches = node.batches(name)
+    assert len({batch.producer_id for batch in batches}) == 1
+    assert batches[0].producer_id >= 0
+    assert [batch.base_sequence for batch in batches] == [batch.base_offset for batch in batches]
+
+
+def test_timestamps(bootstrap: str, name: str) -> None:
+    """The producer's, or the broker's if the topic says so."""
+
+    async def story() -> None:
+        await create(bootstrap, name)
+        await create(bootstrap, f"{name}-broker", message_timestamp_type="LogAppendTime")
+        async with producer(bootstrap) as one:
+            for topic in (name, f"{name}-broker"):
+                await one.send_and_wait(topic, b"x", partition=0, timestamp_ms=1_000)
+        (own,) = await read_from(bootstrap, name, 0, 1)
+        assert (own.timestamp_type, own.timestamp) == (0, 1_000)
+        (brokers,) = await read_from(bootstrap, f"{name}-broker", 0, 1)
+        assert brokers.timestamp_type == 1
+        assert brokers.timestamp > 1_600_000_000_000
+
+    asyncio.run(story())
+
+
+def test_an_unknown_topic_is_created(bootstrap: str, name: str) -> None:
+    async def story() -> None:
+        async with producer(bootstrap) as one:
+            assert (await one.send_and_wait(name, b"first")).offset == 0
+
+    asyncio.run(story())
