@@ -171,7 +171,7 @@ class Conversation:
         return self._group.retention_checked(self._now)
 
     def _deadline(self) -> str:
-        return str(self._group.members.next_deadline_ms())
+        return str(min(self._group.members._deadlines(), default=None))
 
     def _describe(self) -> str:
         described = self._group.describe()

@@ -209,6 +209,8 @@ class Walk:
         assert bool(ids) or members.state in (State.EMPTY, State.PREPARING)
         assert not ids or members.state is not State.EMPTY
         assert 0 <= members.generation < 2**31
+        due = min(members._deadlines(), default=None)
+        assert due is None or (members.next_deadline_ms() or 0) <= due, "a deadline would be missed"
         if members.state is State.PREPARING:
             waits = [members._first_wait, members._join_deadline_ms]
             assert waits.count(None) == 1, "something ends the wait, and only one thing does"

@@ -22,7 +22,7 @@ from millstream.groups.admission import check_assignments, check_join, without_r
 from millstream.groups.changes import GroupSaved, SavedGroup
 from millstream.groups.config import GroupConfig
 from millstream.groups.first_wait import FirstWait
-from millstream.groups.members import Member, Members
+from millstream.groups.members import NEW_MEMBER_JOIN_TIMEOUT_MS, Member, Members
 from millstream.groups.outcomes import (
     Heard,
     Join,
@@ -65,6 +65,7 @@ class ClassicGroup:
         self._join_deadline_ms: int | None = None
         self._sync_deadline_ms: int | None = None
         self._first_wait: FirstWait | None = None
+        self._soonest_ms: int | None = None  # no deadline is before this; it is exact after a tick
 
     @property
     def is_deserted(self) -> bool:
@@ -72,8 +73,8 @@ class ClassicGroup:
         return self.state is State.EMPTY and not self._given_ids
 
     def next_deadline_ms(self) -> int | None:
-        """When `tick` will have something to do, unless something happens first."""
-        return min(self._deadlines(), default=None)
+        """When to `tick` next: when something is due, or sooner, but never later."""
+        return self._soonest_ms
 
     # What happened
 
@@ -82,7 +83,7 @@ class ClassicGroup:
         out = Outcome()
         try:
             self._check_join(join)
-            if not self._has_room_for(join):
+            if not self.members.have_room_for(join, self._joining, self._config()):
                 self._turn_away(join.member_id, now, out)
             if join.member_id == "":
                 self._join_new(join, caller, unique, now, out)
@@ -180,6 +181,7 @@ class ClassicGroup:
             self._complete_join(now, out)
         if self._sync_deadline_ms is not None and self._sync_deadline_ms <= now.ms:
             self._sync_time_is_up(now, out)
+        self._soonest_ms = min(self._deadlines(), default=None)
         return out
 
     def abandoned(self, code: ErrorCode, why: str) -> Outcome:
@@ -200,7 +202,8 @@ class ClassicGroup:
         self.protocol = saved.protocol
         self.leader = saved.leader
         for member in saved.members:
-            self.members.add(Member.restored(member, saved.protocol, now.ms))
+            self.members.add(Member.restored(member, saved.protocol))
+            self._renew(self.members[member.id], now)
         if len(self.members) > self._config().max_size:
             self._prepare(now, Outcome())  # the limit was lowered: who rejoins first may stay
 
@@ -233,17 +236,6 @@ class ClassicGroup:
             why = f"the group is of type {self.protocol_type!r}, and all members must share a protocol"
             raise Refused(ErrorCode.INCONSISTENT_GROUP_PROTOCOL, why)
 
-    def _has_room_for(self, join: Join) -> bool:
-        limit, id = self._config().max_size, join.member_id
-        if id == "" and join.instance_id is not None:
-            id = self.members.id_of_instance(join.instance_id) or ""
-        if self.members.bytes_with(id, join) > self._config().max_bytes:
-            return False
-        if id not in self.members:
-            return len(self.members) < limit
-        # The limit may have been lowered since: then those who are the last to rejoin must go.
-        return len(self.members) <= limit or id in self._joining or len(self._joining) < limit
-
     def _turn_away(self, member_id: str, now: Now, out: Outcome) -> None:
         if member_id in self.members:
             self._remove(self.members[member_id], out)
@@ -267,10 +259,10 @@ class ClassicGroup:
     def _give_id(self, member_id: str, deadline_ms: int) -> None:
         if len(self._given_ids) >= self._config().max_pending_members:
             del self._given_ids[next(iter(self._given_ids))]
-        self._given_ids[member_id] = deadline_ms
+        self._given_ids[member_id] = self._by(deadline_ms)
 
     def _add(self, join: Join, member_id: str, caller: int, now: Now, out: Outcome) -> None:
-        member = Member.new(join, member_id, now.ms)
+        member = Member.new(join, member_id, self._by(now.ms + NEW_MEMBER_JOIN_TIMEOUT_MS))
         if not len(self.members):
             self.protocol_type = join.protocol_type
             self.leader = member_id
@@ -367,10 +359,11 @@ class ClassicGroup:
         timeout_ms, delay_ms = self.members.rebalance_timeout_ms(), self._config().initial_rebalance_delay_ms
         if was_empty and delay_ms > 0:
             self._first_wait = FirstWait(delay_ms, timeout_ms, now.ms)
+            self._by(self._first_wait.deadline_ms)
         elif was_empty or self._all_have_joined():
             self._complete_join(now, out)
         else:
-            self._join_deadline_ms = now.ms + timeout_ms
+            self._join_deadline_ms = self._by(now.ms + timeout_ms)
 
     def _all_have_joined(self) -> bool:
         return len(self._joining) == len(self.members) and (not self._given_ids or not len(self.members))
@@ -382,7 +375,7 @@ class ClassicGroup:
             if member.instance_id is None:
                 self._remove(member, out)
         if len(self.members) and not self._joining:
-            self._join_deadline_ms = now.ms + self.members.rebalance_timeout_ms()
+            self._join_deadline_ms = self._by(now.ms + self.members.rebalance_timeout_ms())
             return
 
         self._join_deadline_ms = None
@@ -406,7 +399,7 @@ class ClassicGroup:
             out.reply(caller, self._joined(member_id))
         self._joining.clear()
         self._unsynced = self.members.ids()
-        self._sync_deadline_ms = now.ms + self.members.rebalance_timeout_ms()
+        self._sync_deadline_ms = self._by(now.ms + self.members.rebalance_timeout_ms())
 
     def _enter(self, state: State, now: Now) -> None:
         self.state = state
@@ -470,7 +463,13 @@ class ClassicGroup:
     # Sessions
 
     def _renew(self, member: Member, now: Now) -> None:
-        member.session_deadline_ms = now.ms + member.session_timeout_ms
+        member.session_deadline_ms = self._by(now.ms + member.session_timeout_ms)
+
+    def _by(self, deadline_ms: int) -> int:
+        """*deadline_ms*, noted. There may be too many members to look at each of them at every step."""
+        if self._soonest_ms is None or deadline_ms < self._soonest_ms:
+            self._soonest_ms = deadline_ms
+        return deadline_ms
 
     def _deadlines(self) -> Iterator[int]:
         if self._first_wait is not None:

@@ -6,8 +6,11 @@ from typing import Final, final
 
 from millstream.groups.admission import metadata_bytes, rebalance_timeout_ms, without_repeats
 from millstream.groups.changes import SavedMember
+from millstream.groups.config import GroupConfig
 from millstream.groups.outcomes import Join
 
+# One that waits in its first join may have died meanwhile, and only its connection would know. It is
+# not waited for as long as a group may take.
 NEW_MEMBER_JOIN_TIMEOUT_MS: Final = 300_000
 
 
@@ -33,7 +36,7 @@ class Member:
     knows_id: bool = True
 
     @classmethod
-    def new(cls, join: Join, member_id: str, now_ms: int) -> "Member":
+    def new(cls, join: Join, member_id: str, session_deadline_ms: int) -> "Member":
         """Someone who joins for the first time."""
         return cls(
             id=member_id,
@@ -43,16 +46,14 @@ class Member:
             session_timeout_ms=join.session_timeout_ms,
             rebalance_timeout_ms=rebalance_timeout_ms(join),
             protocols=without_repeats(join.protocols),
-            # One that waits in its first join may have died meanwhile, and only the connection would
-            # know. It is not waited for as long as a group may take.
-            session_deadline_ms=now_ms + NEW_MEMBER_JOIN_TIMEOUT_MS,
+            session_deadline_ms=session_deadline_ms,
             is_new=True,
             knows_id=join.member_id != "" or join.instance_id is not None,
         )
 
     @classmethod
-    def restored(cls, saved: SavedMember, protocol: str | None, now_ms: int) -> "Member":
-        """A member of *protocol* as the log knows it, with its whole session to be heard again."""
+    def restored(cls, saved: SavedMember, protocol: str | None) -> "Member":
+        """A member of *protocol* as the log knows it."""
         return cls(
             id=saved.id,
             instance_id=saved.instance_id,
@@ -62,7 +63,6 @@ class Member:
             rebalance_timeout_ms=saved.rebalance_timeout_ms,
             protocols=((protocol or "", saved.subscription),),
             assignment=saved.assignment,
-            session_deadline_ms=now_ms + saved.session_timeout_ms,
         )
 
     def saved(self, protocol: str | None) -> SavedMember:
@@ -159,10 +159,18 @@ class Members:
             votes[choice] = votes.get(choice, 0) + 1
         return max(votes, key=lambda name: votes[name])
 
-    def bytes_with(self, member_id: str, join: Join) -> int:
-        """The bytes of metadata all members have together if *member_id* says what *join* says."""
-        before = metadata_bytes(self._by_id[member_id].protocols) if member_id in self._by_id else 0
-        return self._bytes - before + metadata_bytes(join.protocols)
+    def have_room_for(self, join: Join, rejoined: Collection[str], config: GroupConfig) -> bool:
+        """Whether who asks may come in, or stay; *rejoined* are those who have been let in again already."""
+        id = join.member_id
+        if id == "" and join.instance_id is not None:
+            id = self._ids_by_instance.get(join.instance_id, "")
+        bytes_before = metadata_bytes(self._by_id[id].protocols) if id in self._by_id else 0
+        if self._bytes - bytes_before + metadata_bytes(join.protocols) > config.max_bytes:
+            return False
+        if id not in self._by_id:
+            return len(self._by_id) < config.max_size
+        # The limit may have been lowered since: then those who are the last to rejoin must go.
+        return len(self._by_id) <= config.max_size or id in rejoined or len(rejoined) < config.max_size
 
     def rebalance_timeout_ms(self) -> int:
         """The most time any member asks for."""
