@@ -1,6 +1,8 @@
 """What a broker has acknowledged, kept where its power cannot go out."""
 
 import asyncio
+from collections import Counter
+from collections.abc import Iterable
 from typing import final
 
 from millstream.client.topics import TopicPartition
@@ -20,28 +22,27 @@ class Ledger:
         self.tried_commits: dict[tuple[str, TopicPartition], int] = {}
         self.topics: set[str] = set()
         self.unsure_topics: set[str] = set()  # asked for, and nobody knows
-        self.acks = 0
-        self._waiting: list[tuple[int, asyncio.Event]] = []
+        self.faults: list[str] = []  # acknowledgements that cannot all be true
+        self.acks: Counter[str] = Counter()  # by writer
+        self._grown = asyncio.Event()
 
     def delivered(self, partition: TopicPartition, offset: int, value: bytes) -> None:
         """A record was acknowledged at *offset*."""
         at = self.records.setdefault(partition, {})
-        assert offset >= 0, (partition, value)
-        assert offset not in at, f"{partition} offset {offset} was given to {at[offset]!r} and {value!r}"
+        if offset < 0:
+            self.faults.append(f"{partition}: an acknowledgement without an offset")
+        elif offset in at:
+            self.faults.append(f"{partition}: offset {offset} was acknowledged before, so the first is lost")
         at[offset] = value
-        self.acks += 1
-        for acks, event in self._waiting:
-            if self.acks >= acks:
-                event.set()
+        self.acks[value.split(b":", 1)[0].decode()] += 1
+        self._grown.set()
 
-    async def more(self, count: int) -> None:
-        """Return when *count* more records were acknowledged."""
-        waiting = (self.acks + count, asyncio.Event())
-        self._waiting.append(waiting)
-        try:
-            await waiting[1].wait()
-        finally:
-            self._waiting.remove(waiting)
+    async def more(self, count: int, writers: Iterable[str]) -> None:
+        """Return when *count* more records were acknowledged, and some to each of *writers*."""
+        before = Counter(self.acks)
+        while (self.acks - before).total() < count or any(self.acks[w] == before[w] for w in writers):
+            self._grown.clear()
+            await self._grown.wait()
 
     # What must hold
 
@@ -50,23 +51,26 @@ class Ledger:
 
         To be called when every record that was sent was acknowledged too.
         """
+        assert not self.faults, self.faults[0]
         for partition, acked in self.records.items():
             start = starts[partition]
             there = found[partition]
             assert [offset for offset, _ in there] == list(range(start, start + len(there))), partition
             expected = sorted((offset, value) for offset, value in acked.items() if offset >= start)
-            lost = [each for each in expected if each not in set(there)]
+            lost = sorted(set(expected).difference(there))
             assert not lost, f"{partition}: {len(lost)} of {len(expected)} lost, first at {lost[0][0]}"
-            assert there == expected, f"{partition}: records that nobody was told of"
+            assert len(there) == len(expected), f"{partition}: records that nobody was told of"
             _check_order(partition, there)
 
     def check_kept(self, found: Records, starts: dict[TopicPartition, int]) -> None:
         """Every record lies where it was acknowledged. Others, whose answer was lost, may be there too."""
+        assert not self.faults, self.faults[0]
         for partition, acked in self.records.items():
             there = dict(found[partition])
             for offset, value in acked.items():
                 if offset >= starts[partition]:
-                    assert there.get(offset) == value, f"{partition} offset {offset} is lost"
+                    is_there = there.get(offset) == value
+                    assert is_there, f"{partition} offset {offset} is lost"
 
     def check_starts(self, starts: dict[TopicPartition, int]) -> None:
         """What was deleted stays so, and nothing more is gone."""

@@ -44,6 +44,7 @@ class Load:
         self.partitions = partitions
         self.random = Random(seed)
         self.stopping = asyncio.Event()
+        self.writers: list[str] = []
         self.undelivered: list[BaseException] = []
         self._tasks: list[asyncio.Task[None]] = []
 
@@ -63,11 +64,15 @@ class Load:
         for task in self._tasks:
             if task.done():
                 task.result()
+        assert not self.ledger.faults, self.ledger.faults[0]
 
     async def more(self, count: int) -> None:
-        """Return when *count* more records were acknowledged; raise what a client has died of."""
+        """Return when *count* more records were acknowledged, and some to each writer.
+
+        Raises what a client has died of.
+        """
         async with asyncio.timeout(PATIENCE):
-            progress = asyncio.create_task(self.ledger.more(count))
+            progress = asyncio.create_task(self.ledger.more(count, self.writers))
             try:
                 await asyncio.wait([progress, *self._tasks], return_when=asyncio.FIRST_COMPLETED)
                 self.check_alive()
@@ -102,6 +107,7 @@ async def connected(bootstrap: str) -> AsyncIterator[Client]:
 async def write(load: Load, name: str) -> None:
     """Our own idempotent producer, to all partitions in turn."""
     random = Random(load.random.random())
+    load.writers.append(name)
     async with (
         connected(load.bootstrap) as client,
         Producer(client, delivery_timeout=PATIENCE, batch_bytes=_BATCH_BYTES) as producer,
@@ -128,6 +134,7 @@ async def write(load: Load, name: str) -> None:
 async def write_with_librdkafka(load: Load, name: str) -> None:
     """The producer most programs use, idempotent, with five requests under way."""
     loop = asyncio.get_running_loop()
+    load.writers.append(name)
     stopping = threading.Event()
     done = loop.run_in_executor(None, _run_librdkafka, load, name, loop, stopping)
     try:
