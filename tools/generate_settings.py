@@ -19,8 +19,8 @@ HEAD = """# Settings
 
 Generated from the code by `make generate`. Every setting goes by the name in the first column: in the
 TOML file, as `--set NAME=VALUE`, and in the environment as `MILLSTREAM_` and the name in capitals with
-`_` for `.` (`MILLSTREAM_NUM_PARTITIONS`). Those marked ● can be changed while the node runs, with AlterConfigs or
-IncrementalAlterConfigs; the change is kept across restarts.
+`_` for `.` (`MILLSTREAM_NUM_PARTITIONS`). Those marked ● can be changed while the node runs, with
+AlterConfigs or IncrementalAlterConfigs; the change is kept across restarts.
 """
 PARTS = (
     ("The node", NodeConfig, "What this process is and where it listens."),
