@@ -241,6 +241,17 @@ def test_abort_resets_and_drops() -> None:
     connected(1, story)
 
 
+def test_what_is_written_after_closing_is_ignored() -> None:
+    async def story(loop: SimLoop, near: Collector, far: Far) -> None:
+        near.transport.write(b"before")
+        near.transport.close()
+        near.transport.write(b"after")
+        await asyncio.sleep(1)
+        assert far.received == b"before"
+
+    connected(1, story)
+
+
 def test_a_reset_link_breaks_both_ends() -> None:
     async def story(loop: SimLoop, near: Collector, far: Far) -> None:
         assert loop.network.reset("b") == 1

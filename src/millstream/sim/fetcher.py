@@ -7,8 +7,9 @@ from typing import Final, NamedTuple, final
 from millstream.client.refusals import error_code
 from millstream.client.unreachable import Unreachable
 from millstream.errors import ErrorCode
+from millstream.records.read import Record
 from millstream.sim.history import Key
-from millstream.sim.link import Link, settle, values_in
+from millstream.sim.link import Link, records_in, settle, value_of
 from millstream.wire.messages.fetch import (
     FetchRequest,
     FetchRequestForgottenTopic,
@@ -29,8 +30,12 @@ class Fetched(NamedTuple):
 
     key: Key
     code: ErrorCode
-    high_watermark: int
-    records: list[tuple[int, int]]
+    records: list[Record]
+
+    @property
+    def values(self) -> list[tuple[int, int]]:
+        """Offset and value of each record."""
+        return [(record.offset, value_of(record)) for record in self.records]
 
 
 @final
@@ -65,8 +70,7 @@ class Fetcher:
             Fetched(
                 key := (topic.topic, partition.partition_index),
                 error_code(partition.error_code),
-                partition.high_watermark,
-                values_in(partition.records, positions[key]),
+                records_in(partition.records, positions[key]),
             )
             for topic in said.responses
             for partition in topic.partitions

@@ -7,7 +7,7 @@ from millstream.client.refusals import error_code
 from millstream.client.unreachable import Unreachable
 from millstream.errors import ErrorCode
 from millstream.records.batch import split
-from millstream.records.read import read
+from millstream.records.read import Record, read
 from millstream.wire.message import Message
 
 _MAX_BATCH_BYTES: Final = 1 << 24
@@ -62,16 +62,19 @@ def settle(code: int) -> ErrorCode:
     return named
 
 
-def values_in(records: object, position: int) -> list[tuple[int, int]]:
-    """Offset and value of every record from *position* on, as a consumer takes them from a fetch."""
+def records_in(records: object, position: int) -> list[Record]:
+    """Every record from *position* on, as a consumer takes them from a fetch."""
     assert isinstance(records, bytes | bytearray | memoryview | None)
-    found: list[tuple[int, int]] = []
+    found: list[Record] = []
     for batch in split(records or b""):
         batch.check()
-        for record in read(batch, max_bytes=_MAX_BATCH_BYTES):
-            if record.offset >= position:
-                found.append((record.offset, int.from_bytes((record.value or b"")[:8], "big")))
+        found += [each for each in read(batch, max_bytes=_MAX_BATCH_BYTES) if each.offset >= position]
     return found
+
+
+def value_of(record: Record) -> int:
+    """The number that a simulated producer put into *record*."""
+    return int.from_bytes((record.value or b"")[:8], "big")
 
 
 FAILURES: Final = (Unreachable, Later)

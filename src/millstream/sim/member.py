@@ -243,12 +243,12 @@ class Member:
             begun=begun,
             key=key,
             position=self._positions[key],
-            records=fetched.records,
+            records=fetched.values,
             generation=self._generation,
         )
         self._history.begin(poll)
         self._history.end(poll, Outcome.OK)
-        self._positions[key] = fetched.records[-1][0] + 1
+        self._positions[key] = fetched.records[-1].offset + 1
         self._uncommitted.add(key)
 
     async def _commit(self) -> None:

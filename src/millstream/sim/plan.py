@@ -28,6 +28,8 @@ KINDS: Final = (
     "churn",  # clients crash, leave and come back
 )
 
+_MAY_LOSE_THE_CACHE: Final = frozenset({"power", "trigger", "sync-error"})
+
 
 @final
 @dataclass(frozen=True, kw_only=True)
@@ -58,10 +60,14 @@ def draw(seed: int, kinds: tuple[str, ...] | None = None) -> Plan:
     producers = tuple(_habits(random, idempotent=i < 2) for i in range(random.randint(2, 3)))
     # A batch must fit into a segment, and else the smaller the better.
     segment_bytes = max(random.choice((4096, 32768, 1 << 20)), *(each.batch_bytes for each in producers))
-    swarm = tuple(sorted(random.sample(KINDS, random.randint(1, len(KINDS) - 4)), key=KINDS.index))
+    swarm = (
+        kinds
+        if kinds is not None
+        else tuple(sorted(random.sample(KINDS, random.randint(1, len(KINDS) - 4)), key=KINDS.index))
+    )
     return Plan(
         seed=seed,
-        kinds=swarm if kinds is None else kinds,
+        kinds=swarm,
         fifo=random.random() < 0.5,
         pause_s=random.choice(((1.0, 5.0), (0.2, 2.0), (3.0, 8.0))),
         disk_delay_s=random.choice(((0.0005, 0.008), (0.00005, 0.0005), (0.004, 0.03))),
@@ -72,6 +78,7 @@ def draw(seed: int, kinds: tuple[str, ...] | None = None) -> Plan:
         settings={
             "listeners": "PLAINTEXT://broker:9092",
             "log.dir.ballast.bytes": 4096,
+            "log.message.timestamp.after.max.ms": (1 << 63) - 1,  # clocks jump here, and nobody is to blame
             "log.retention.check.interval.ms": 2000,
             "log.flush.offset.checkpoint.interval.ms": random.choice((1000, 5000, 60_000)),
             "group.initial.rebalance.delay.ms": 200,
@@ -81,8 +88,8 @@ def draw(seed: int, kinds: tuple[str, ...] | None = None) -> Plan:
         topic_settings={
             "segment.bytes": str(segment_bytes),
             "index.interval.bytes": str(random.choice((0, 512, 4096))),
+            "flush.policy": "fsync" if _MAY_LOSE_THE_CACHE & set(swarm) else random.choice(("fsync", "os")),
             "message.timestamp.type": random.choice(("CreateTime", "LogAppendTime")),
-            "message.timestamp.after.max.ms": str((1 << 63) - 1),  # clocks jump here, and nobody is to blame
         },
     )
 
@@ -92,7 +99,7 @@ def _habits(random: Random, *, idempotent: bool) -> Habits:
         idempotent=idempotent,
         acks=-1 if idempotent else random.choice((1, -1)),
         codec=random.choice(tuple(Codec)),
-        pause_s=random.choice((0.02, 0.05, 0.2)),
+        pause_s=random.choice((0.03, 0.1, 0.3)),
         max_records=random.choice((1, 4, 12)),
         max_padding=random.choice((0, 100, 1500)),
     )

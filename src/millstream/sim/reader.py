@@ -3,13 +3,14 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from random import Random
-from typing import Final, TypeVar, final
+from typing import Final, TypeVar, TypeVarTuple, final
 
 from millstream.client.unreachable import Unreachable
 from millstream.errors import ErrorCode
+from millstream.records.read import Record
 from millstream.sim.fetcher import Fetcher, by_topic
 from millstream.sim.history import History, Key, Outcome, Poll
-from millstream.sim.link import FAILURES, Later, Link, settle
+from millstream.sim.link import FAILURES, Later, Link, settle, value_of
 from millstream.sim.member import read_commits
 from millstream.wire.messages.create_topics import (
     CreateTopicsRequest,
@@ -26,8 +27,10 @@ from millstream.wire.messages.list_offsets import (
 
 EARLIEST: Final = -2
 LATEST: Final = -1
+_LOOKUPS: Final = 4
 
 T = TypeVar("T")
+Ts = TypeVarTuple("Ts")
 
 
 @final
@@ -38,6 +41,7 @@ class Reader:
         self._name = name
         self._link = link
         self._history = history
+        self._random = random
         self._fetcher = Fetcher(link, random, sessions=False, hungry=True)
 
     async def create_topic(self, name: str, partitions: int, settings: Mapping[str, str]) -> None:
@@ -75,35 +79,54 @@ class Reader:
         return await self._patiently(attempt)
 
     async def read_all(self, key: Key, start: int, end: int) -> None:
-        """Note everything from *start* to *end* as the final read."""
+        """Note everything from *start* to *end* as the final read, then look some of it up again."""
         poll = Poll(process=self._name, begun=self._history.tick(), key=key, position=start, final=True)
+        times: list[tuple[int, int]] = []
         position = start
-
-        async def attempt() -> int:
-            next_position = position
-            for fetched in await self._fetcher.fetch({key: position}, wait_s=0.25):
-                if settle(fetched.code) is not ErrorCode.NONE:
-                    self._history.complain(
-                        "refused-fetch", key, f"{fetched.code.name} at {position} of {end}"
-                    )
-                    raise Later(fetched.code.name)
-                poll.records += fetched.records
-                next_position = fetched.records[-1][0] + 1 if fetched.records else position
-            return next_position
-
         while position < end:
-            position = await self._patiently(attempt)
+            for record in await self._patiently(self._fetch, key, position):
+                poll.records.append((record.offset, value_of(record)))
+                times.append((record.offset, record.timestamp_ms))
+                position = record.offset + 1
         self._history.begin(poll)
         self._history.end(poll, Outcome.OK)
+        for _ in range(_LOOKUPS if times else 0):
+            await self._look_up_offset(key, self._random.randrange(start, end))
+            await self._look_up_time(key, times)
+
+    async def _look_up_offset(self, key: Key, position: int) -> None:
+        """Whichever offset is asked for comes first; the history's checks see to that."""
+        poll = Poll(process=self._name, begun=self._history.tick(), key=key, position=position)
+        found = await self._patiently(self._fetch, key, position)
+        poll.records = [(record.offset, value_of(record)) for record in found]
+        self._history.begin(poll)
+        self._history.end(poll, Outcome.OK)
+
+    async def _look_up_time(self, key: Key, times: list[tuple[int, int]]) -> None:
+        """A time leads to the first record that is not older."""
+        timestamp_ms = self._random.choice(times)[1] + self._random.randint(-1, 1)
+        expected = next((offset for offset, at in times if at >= timestamp_ms), -1)
+        found = (await self.offsets([key], timestamp_ms))[key]
+        if found != expected:
+            self._history.complain("wrong-time", key, f"{timestamp_ms} ms is at {expected}, not {found}")
+
+    async def _fetch(self, key: Key, position: int) -> list[Record]:
+        records: list[Record] = []
+        for fetched in await self._fetcher.fetch({key: position}, wait_s=0.25):
+            if settle(fetched.code) is not ErrorCode.NONE:
+                self._history.complain("refused-fetch", key, f"{fetched.code.name} at {position}")
+                raise Later(fetched.code.name)
+            records += fetched.records
+        return records
 
     async def commits(self, group: str, keys: Sequence[Key]) -> dict[Key, int]:
         """Where *group* has got to."""
         return await self._patiently(lambda: read_commits(self._link, self._history, self._name, group, keys))
 
-    async def _patiently(self, attempt: Callable[[], Awaitable[T]]) -> T:
+    async def _patiently(self, attempt: Callable[[*Ts], Awaitable[T]], *args: *Ts) -> T:
         while True:
             try:
-                return await attempt()
+                return await attempt(*args)
             except FAILURES as failure:
                 if isinstance(failure, Unreachable):
                     self._link.drop()

@@ -105,9 +105,9 @@ class SimTransport(asyncio.Transport):
         self.writelines((data,))
 
     def writelines(self, list_of_data: Iterable[bytes | bytearray | memoryview]) -> None:
-        assert not self._ended, "written after write_eof"
         if self._closing:
             return
+        assert not self._ended, "written after write_eof"
         for data in list_of_data:
             # Not copied until it is sent, as uvloop does: who changes a buffer after writing it is found out.
             view = memoryview(data).cast("B")

@@ -5,6 +5,7 @@ import itertools
 from random import Random
 from typing import Final, final
 
+from millstream.sim.administrator import Administrator
 from millstream.sim.clock import SimClock
 from millstream.sim.history import History, Key
 from millstream.sim.host import BROKER, PORT
@@ -18,6 +19,7 @@ from millstream.sim.reader import EARLIEST, LATEST, Reader
 TOPIC: Final = "orders"
 GROUP: Final = "billing"
 _READER: Final = "reader"
+_ADMINISTRATOR: Final = "administrator"
 _TIMEOUT_S: Final = 3.0
 
 
@@ -35,11 +37,14 @@ class Workload:
         self._clock = SimClock(loop)
         self._values = itertools.count(1)
         self._lives = itertools.count(1)
+        self.administrator = Administrator(
+            self._link(_ADMINISTRATOR), history, self._clock, Random(f"administrator {plan.seed}")
+        )
         self._reader = Reader(_READER, self._link(_READER), history, Random(f"reader {plan.seed}"))
 
     @property
     def names(self) -> list[str]:
-        return [*self.producers, *self.members]
+        return [*self.producers, *self.members, _ADMINISTRATOR]
 
     async def begin(self) -> None:
         """Make the topic, then let everybody loose."""
@@ -47,6 +52,7 @@ class Workload:
         await self._loop.spawn(
             _READER, self._reader.create_topic(TOPIC, plan.partitions, plan.topic_settings)
         )
+        self._loop.spawn(_ADMINISTRATOR, self.administrator.run())
         for index in range(len(plan.producers)):
             self._start_producer(index)
         for index in range(plan.members):
@@ -54,7 +60,7 @@ class Workload:
 
     def churn(self, random: Random) -> None:
         """One client crashes, or leaves as it should; its successor comes some time later."""
-        name = random.choice(self.names)
+        name = random.choice([*self.producers, *self.members])
         if self._loop.life(name) is None:
             return
         back = random.uniform(0.1, 3.0)
@@ -68,7 +74,8 @@ class Workload:
         self._loop.call_later(back, start, int(name[1:]))
 
     def finish(self) -> None:
-        """Send nothing new."""
+        """Change nothing, send nothing new."""
+        self.administrator.finish()
         for producer in self.producers.values():
             producer.finish()
 
@@ -82,6 +89,8 @@ class Workload:
                 ends = await self._loop.spawn(_READER, self._read_all())
                 waiting_for = "the group to commit all of it"
                 await self._loop.spawn(_READER, self._await_commits(ends))
+                waiting_for = "a look at every topic"
+                await self._loop.spawn(_ADMINISTRATOR, self.administrator.check_all())
         except TimeoutError:
             self._history.complain("unavailable", BROKER, f"waited in vain for {waiting_for}")
 
