@@ -1,7 +1,9 @@
 """Messages at random, within what our declarations and the oracles allow."""
 
 import importlib
+from collections.abc import Iterator
 from functools import cache
+from itertools import count
 from pathlib import Path
 from typing import Any, Final
 
@@ -36,20 +38,6 @@ _BY_NAME: Final[dict[str, st.SearchStrategy[Any]]] = {
     "retention_time_ms": st.just(-1) | st.integers(0, 1 << 40),  # a timedelta for kio
 }
 
-_SAMPLES: Final[dict[str, Any]] = {
-    "boolean": True,
-    "int8": 17,
-    "int16": 18,
-    "uint16": 65000,
-    "int32": 19,
-    "int64": 1 << 33,
-    "float64": 0.5,
-    "uuid": bytes(range(16)),
-    "string": "naïve",
-    "bytes": b"\x00\xff",
-    "records": bytes(200),
-}
-
 CASES: Final = [
     pytest.param(api, kind, version, id=f"{api.name}-{kind}-v{version}")
     for api in apis.APIS.values()
@@ -79,23 +67,52 @@ def messages(api: apis.Api, kind: str, version: int) -> st.SearchStrategy[Messag
 
 
 def filled(api: apis.Api, kind: str, version: int) -> Message:
-    """A message with every field set to something else than its default, and two of each element."""
+    """A message with every field set, no two alike and none to its default, and two of each element."""
     module = importlib.import_module(f"millstream.wire.messages.{api.module}")
     struct = declared(api).request if kind == "request" else declared(api).response
-    message: Message = _filled(module, struct, struct.name, version, struct.name)
+    message: Message = _filled(module, struct, struct.name, version, struct.name, count(1))
     return message
 
 
-def _filled(module: Any, struct: Struct, name: str, version: int, message: str) -> Any:
+def _filled(
+    module: Any, struct: Struct, name: str, version: int, message: str, numbers: Iterator[int]
+) -> Any:
     fields = {}
     for f in struct.fields:
         if f.min <= version <= f.max:
-            if f.struct:
-                value = _filled(module, f.struct, f"{message}{f.type}", version, message)
-            else:
-                value = _SAMPLES[f.type]
-            fields[f.name] = [value, value] if f.array else value
+            values = [
+                _filled(module, f.struct, f"{message}{f.type}", version, message, numbers)
+                if f.struct
+                else _sample(f.type, next(numbers))
+                for _ in range(2 if f.array else 1)
+            ]
+            fields[f.name] = values if f.array else values[0]
     return getattr(module, name)(**fields)
+
+
+def _sample(type: str, number: int) -> Any:
+    """A value of *type* told from others by *number*."""
+    match type:
+        case "boolean":
+            return number % 2 == 0
+        case "int8" | "int16":
+            return number % 100 + 2  # an error code that there is, if it is one
+        case "uint16":
+            return 65000 + number
+        case "int32":
+            return 70000 + number
+        case "int64":
+            return (1 << 33) + number
+        case "float64":
+            return number + 0.5
+        case "uuid":
+            return number.to_bytes(16)
+        case "string":
+            return f"naïve {number}"
+        case "bytes":
+            return b"\x00\xff%d" % number
+    assert type == "records", type
+    return b"%d" % number + bytes(200)
 
 
 def _structs(module: Any, struct: Struct, name: str, version: int, message: str) -> st.SearchStrategy[Any]:
@@ -113,7 +130,7 @@ def _values(module: Any, field: Field, version: int, message: str) -> st.SearchS
     if field.array:
         values = st.lists(values, max_size=3)
         if not field.struct:
-            values |= st.just([_SAMPLES[field.type]] * 130)  # a count of two bytes
+            values |= st.just([_sample(field.type, 1)] * 130)  # a count of two bytes
     null = field.null_from is not None and version >= field.null_from
     if null or (field.struct and not field.array and field.tag is not None):
         return st.none() | values
