@@ -10,12 +10,13 @@ from millstream.broker.chores import Chores
 from millstream.broker.commit import Commit
 from millstream.broker.config import BrokerConfig
 from millstream.broker.configs import Change, Configs, Described
-from millstream.broker.fetch import Fetch, Found, Wanted
+from millstream.broker.fetch import Fetch, Found, Wanted, bytes_in
 from millstream.broker.group_log import OffsetsTopic
 from millstream.broker.groups import Groups
 from millstream.broker.live_config import LiveConfig
 from millstream.broker.produce import Produce, check_acks
 from millstream.broker.producer_ids import ProducerIds
+from millstream.broker.quotas import BrokerQuotas
 from millstream.broker.session import Session
 from millstream.broker.topics import NewTopic, Topics, check_name
 from millstream.cluster.image import Topic
@@ -23,6 +24,7 @@ from millstream.env.environment import Env
 from millstream.errors import ErrorCode, Refused
 from millstream.groups.config import GroupConfig
 from millstream.partition.partition import Appended
+from millstream.security.quota import Entity, Match
 from millstream.storage.config import LogConfig
 from millstream.storage.store import Store
 
@@ -54,6 +56,7 @@ class Broker:
         config = self.config
         self.topics = Topics(env, store, config, lambda: live.get(LogConfig))
         self.configs = Configs(env.registry, self.topics, live)
+        self.quotas = BrokerQuotas(env.registry)
         self._commit = Commit(self._fail)
         self._checkpoints = Checkpoints(store)
         self._produce = Produce(env.clock, self._commit, store.space, self._fail)
@@ -72,6 +75,7 @@ class Broker:
 
     async def start(self) -> None:
         await self.configs.start()
+        await self.quotas.start()
         await self.topics.start()
         self.groups.start()
         self.topics.deleted = self.groups.topic_deleted
@@ -96,6 +100,7 @@ class Broker:
         hosted = self.topics.hosted(topic, index)
         if hosted.partition.topic == self._offsets.name:
             raise Refused(ErrorCode.INVALID_TOPIC_EXCEPTION, f"{topic} is written by the broker alone")
+        self.quotas.produced(session, len(records))
         appended = self._produce.append(hosted, records)
         return Accepted(
             appended, hosted.partition.log.start_offset, hosted.acked(appended.end_offset) if acks else None
@@ -105,7 +110,16 @@ class Broker:
         self, session: Session, wanted: Sequence[Wanted], max_bytes: int, min_bytes: int, max_wait_ms: int
     ) -> list[Found] | Awaitable[list[Found]]:
         """Committed batches of all *wanted*: at once, or when *min_bytes* have come or the wait is over."""
-        return self._fetch.read(wanted, max_bytes, min_bytes, max_wait_ms)
+        found = self._fetch.read(wanted, max_bytes, min_bytes, max_wait_ms)
+        if isinstance(found, list):
+            self.quotas.consumed(session, bytes_in(found))
+            return found
+        return self._fetched_later(session, found)
+
+    async def _fetched_later(self, session: Session, found: Awaitable[list[Found]]) -> list[Found]:
+        results = await found
+        self.quotas.consumed(session, bytes_in(results))
+        return results
 
     def find_offset(
         self, session: Session, topic: str, index: int, timestamp_ms: int, epoch: int = -1
@@ -155,8 +169,19 @@ class Broker:
         return await self._producer_ids.new()
 
     async def create_topics(
-        self, session: Session, topics: Sequence[NewTopic], validate_only: bool = False
+        self,
+        session: Session,
+        topics: Sequence[NewTopic],
+        validate_only: bool = False,
+        *,
+        strict: bool = True,
     ) -> list[Topic | Refused]:
+        """The topic or the refusal for each of *topics*; *strict* clients understand being over their quota."""
+        if not validate_only:
+            try:
+                self.quotas.changed(session, sum(max(topic.partitions, 1) for topic in topics), strict=strict)
+            except Refused as refusal:
+                return [refusal] * len(topics)
         return await self.topics.create(topics, validate_only)
 
     async def auto_create_topic(self, session: Session, name: str) -> Topic:
@@ -176,12 +201,23 @@ class Broker:
             return self.topics.topic(name)  # somebody else was quicker
         raise made
 
-    async def delete_topic(self, session: Session, name: str) -> Topic:
+    async def delete_topic(self, session: Session, name: str, *, strict: bool = True) -> Topic:
+        self.quotas.changed(session, self.topics.topic(name).partitions, strict=strict)
         return await self.topics.delete(name)
 
     async def grow_topic(
-        self, session: Session, name: str, partitions: int, validate_only: bool = False
+        self,
+        session: Session,
+        name: str,
+        partitions: int,
+        validate_only: bool = False,
+        *,
+        strict: bool = True,
     ) -> None:
+        if not validate_only:
+            self.quotas.changed(
+                session, max(partitions - self.topics.topic(name).partitions, 1), strict=strict
+            )
         await self.topics.grow(name, partitions, validate_only)
 
     def describe_topic_configs(self, session: Session, name: str) -> list[Described]:
@@ -209,6 +245,20 @@ class Broker:
         self, session: Session, changes: list[Change], validate_only: bool
     ) -> None:
         await self.configs.change_broker(changes, validate_only)
+
+    def describe_quotas(
+        self, session: Session, matches: Sequence[Match], *, strict: bool
+    ) -> dict[Entity, Mapping[str, float]]:
+        return self.quotas.describe(matches, strict=strict)
+
+    async def change_quotas(
+        self,
+        session: Session,
+        changes: Mapping[Entity, Mapping[str, float | None]],
+        *,
+        validate_only: bool,
+    ) -> None:
+        await self.quotas.change(changes, validate_only=validate_only)
 
     async def coordinator(self, session: Session) -> None:
         """Return once this node can coordinate groups, which needs the topic they are written to."""

@@ -120,7 +120,7 @@ class Fetch:
         found: list[Found] = []
         for first in range(0, len(wanted), _PARTITIONS_A_SLICE):
             some = self._read(wanted[first : first + _PARTITIONS_A_SLICE], max_bytes)
-            max_bytes -= _bytes(some)
+            max_bytes -= bytes_in(some)
             found += some
             await asyncio.sleep(0)
         return self._counted(found)
@@ -171,7 +171,7 @@ class Fetch:
         return found
 
     def _counted(self, found: list[Found]) -> list[Found]:
-        self.bytes += _bytes(found)
+        self.bytes += bytes_in(found)
         return found
 
 
@@ -192,5 +192,6 @@ def _enough(found: Sequence[Found], min_bytes: int) -> bool:
     return size >= min_bytes
 
 
-def _bytes(found: Sequence[Found]) -> int:
+def bytes_in(found: Sequence[Found]) -> int:
+    """How many bytes of records *found* holds."""
     return sum(each.records.size for each in found if each.records is not None)

@@ -50,9 +50,16 @@ class Reply:
 class Door:
     """One listener's connections and what they share."""
 
-    def __init__(self, name: str, config: Callable[[], GatewayConfig]) -> None:
+    def __init__(
+        self,
+        name: str,
+        config: Callable[[], GatewayConfig],
+        connects: Callable[[str], bool] = lambda host: True,
+    ) -> None:
+        """*connects* says whether one more connection from a host is within its quota."""
         self.name = name
         self.config = config
+        self._connects = connects
         self.connections: dict[Connection, None] = {}
         self.closing = False
         self.opened = 0
@@ -74,6 +81,9 @@ class Door:
             return False
         if self._by_host[connection.host] >= config.max_connections_per_ip:
             self.refuse(connection.host, f"max.connections.per.ip={config.max_connections_per_ip} are open")
+            return False
+        if not self._connects(connection.host):
+            self.refuse(connection.host, "connection_creation_rate is exceeded")
             return False
         self.opened += 1
         self.connections[connection] = None
@@ -147,6 +157,7 @@ class Connection(asyncio.BufferedProtocol, ABC):
         self._reading = True
         self._writable = True
         self._ending = False
+        self._muted: asyncio.TimerHandle | None = None
         self._active_at = self._loop.time()
         self._stalled_at: float | None = None
         self._unsent_bytes = 0
@@ -166,7 +177,12 @@ class Connection(asyncio.BufferedProtocol, ABC):
     @property
     def busy(self) -> bool:
         """Whether nothing more may be started for this client."""
-        return not self._writable or self.door.closing or len(self._replies) >= self._max_in_flight
+        return (
+            not self._writable
+            or self._muted is not None
+            or self.door.closing
+            or len(self._replies) >= self._max_in_flight
+        )
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self.transport = cast(asyncio.Transport, transport)  # uvloop's own kind does not inherit from it
@@ -181,6 +197,8 @@ class Connection(asyncio.BufferedProtocol, ABC):
         self.door.gone(self)
         self.transport = None
         self._replies.clear()
+        if self._muted is not None:
+            self._muted.cancel()
         for task in list(self._tasks):
             task.cancel()
         self.tidy()
@@ -251,6 +269,18 @@ class Connection(asyncio.BufferedProtocol, ABC):
             self._reading = True
             self.transport.resume_reading()
 
+    def mute(self, seconds: float) -> None:
+        """Hear nothing from this client for so long, whatever it sends; what it is owed is still sent."""
+        if self._muted is not None:
+            self._muted.cancel()
+        self._muted = self._loop.call_later(seconds, self._unmute)
+        self.hold()
+
+    def failed(self, error: BaseException) -> None:
+        """A request brought out a bug of ours: log it once, and close."""
+        log.error("request failed door=%s peer=%s", self.door.name, self.host, exc_info=error)
+        self.refuse("an error of ours; the log has it")
+
     def refuse(self, reason: str) -> None:
         """Close at once, since *reason* leaves nothing sensible to reply."""
         if self.transport is not None and not self.transport.is_closing():
@@ -294,5 +324,8 @@ class Connection(asyncio.BufferedProtocol, ABC):
             return
         error = task.exception()
         if error is not None:
-            log.error("request failed door=%s peer=%s", self.door.name, self.host, exc_info=error)
-            self.refuse("an error of ours; the log has it")
+            self.failed(error)
+
+    def _unmute(self) -> None:
+        self._muted = None
+        self.relax()

@@ -83,7 +83,7 @@ class Node:
         await self._env.registry.stop()
 
     async def _listen(self, listener: Listener, dispatch: Dispatch) -> None:
-        door = Door("kafka", lambda: self._live.get(GatewayConfig))
+        door = Door("kafka", lambda: self._live.get(GatewayConfig), self.broker.quotas.connects)
         advertised = listener.advertised and (listener.advertised.host, listener.advertised.port)
         try:
             server = await asyncio.get_running_loop().create_server(

@@ -175,7 +175,7 @@ class KafkaConnection(Connection):
         self._borrowed = self._frame_bytes
         self._began_at = self._loop.time()  # the wait was ours
         self._room(min(self._frame_bytes, max(_FIRST_BYTES, 2 * self._filled)))
-        self.read_on()
+        self.relax()
 
     def _waits_for_budget(self) -> bool:
         return self._began_at is not None and self._frame_bytes > max(_FREE_BYTES, self._borrowed)
@@ -204,21 +204,37 @@ class KafkaConnection(Connection):
         except Refused as refusal:
             self.refuse(refusal.detail)
             return
+        except Exception as error:
+            self.failed(error)
+            return
         if response is None:
+            self._throttle(self._session, None)
             return
         reply = self.expect()
         if isinstance(response, Message):
+            self._throttle(self._session, response)
             reply.pieces = self._dispatch.write(request, response)
         else:
-            self.later(self._answer(reply, request, response))
+            self.later(self._answer(reply, self._session, request, response))
 
-    async def _answer(self, reply: Reply, request: Request, response: Awaitable[Message | None]) -> None:
+    async def _answer(
+        self, reply: Reply, session: Session, request: Request, response: Awaitable[Message | None]
+    ) -> None:
         try:
             message = await response
         except Refused as refusal:
             self.refuse(refusal.detail)
             return
+        self._throttle(session, message)
         pieces: Sequence[Piece] = () if message is None else self._dispatch.write(request, message)
         reply.pieces = pieces
         self.flush()
         self.relax()
+
+    def _throttle(self, session: Session, response: Message | None) -> None:
+        """Tell the client how long it has to wait for what it used, and hear nothing from it meanwhile."""
+        owed_ms = self._dispatch.owed_ms(session)
+        if owed_ms:
+            if response is not None and "throttle_time_ms" in response.FIELDS:
+                response.throttle_time_ms = owed_ms  # type: ignore[attr-defined]  # FIELDS says it is there
+            self.mute(owed_ms / 1000)

@@ -4,6 +4,7 @@ Handlers are imported when their API is first called, so that a node starts
 with the few it needs.
 """
 
+import asyncio
 import struct
 from collections.abc import Awaitable, Callable, Sequence
 from importlib import import_module
@@ -84,6 +85,21 @@ class Dispatch:
     def handle(self, session: Session, request: Request) -> Answer:
         """What the API's handler answers, now or later; None if the client wants no answer."""
         self.calls[request.key] += 1
+        quotas = self._broker.quotas
+        if not quotas.counts_work:
+            return self._handle(session, request)
+        loop = asyncio.get_running_loop()
+        began = loop.time()
+        try:
+            return self._handle(session, request)
+        finally:
+            quotas.worked(session, loop.time() - began)
+
+    def owed_ms(self, session: Session) -> int:
+        """How long *session* must wait for what it has used."""
+        return self._broker.quotas.owed_ms(session)
+
+    def _handle(self, session: Session, request: Request) -> Answer:
         message = request.message
         if message is None:
             request.version = 0

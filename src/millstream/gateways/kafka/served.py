@@ -4,8 +4,8 @@ from typing import Final
 
 from millstream.wire.apis import APIS
 
-# Known to the wire, but not served: AlterReplicaLogDirs, client quotas, DescribeQuorum, UpdateFeatures.
-_NOT_SERVED: Final = frozenset({34, 48, 49, 55, 57})
+# Known to the wire, but not served: AlterReplicaLogDirs, DescribeQuorum, UpdateFeatures.
+_NOT_SERVED: Final = frozenset({34, 55, 57})
 
 
 def served() -> list[int]:

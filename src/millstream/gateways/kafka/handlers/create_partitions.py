@@ -5,7 +5,10 @@ Behaviour
 
 Versions
 - 2   flexible
+- 3   over its quota for changes a client is refused (89); older ones are only made to wait
 """
+
+from typing import Final
 
 from millstream.broker.broker import Broker
 from millstream.broker.session import Session
@@ -16,6 +19,8 @@ from millstream.wire.messages.create_partitions import (
     CreatePartitionsResponse,
     CreatePartitionsResponseTopic,
 )
+
+_KNOWS_QUOTAS_FROM: Final = 3
 
 
 async def handle(
@@ -33,7 +38,8 @@ async def handle(
                 )
             seen.add(topic.name)
             _check_assignments(broker, topic)
-            await broker.grow_topic(session, topic.name, topic.count, request.validate_only)
+            strict = version >= _KNOWS_QUOTAS_FROM
+            await broker.grow_topic(session, topic.name, topic.count, request.validate_only, strict=strict)
         except Refused as refusal:
             answer.error_code = refusal.code
             answer.error_message = refusal.detail

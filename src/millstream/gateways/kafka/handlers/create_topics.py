@@ -5,9 +5,12 @@ Behaviour
 - validate_only does everything but create.
 
 Versions
+- 6   over its quota for changes a client is refused (89); older ones are only made to wait
 - 5   flexible; the answer tells partitions, replicas and configs (never null when created)
 - 7   topic ids
 """
+
+from typing import Final
 
 from millstream.broker.broker import Broker
 from millstream.broker.session import Session
@@ -23,12 +26,15 @@ from millstream.wire.messages.create_topics import (
 )
 from millstream.wire.primitives import ZERO_UUID
 
+_KNOWS_QUOTAS_FROM: Final = 6
+
 
 async def handle(
     broker: Broker, session: Session, request: CreateTopicsRequest, version: int
 ) -> CreateTopicsResponse:
     asked = [_new_topic(topic) for topic in request.topics]
-    results = await broker.create_topics(session, asked, request.validate_only)
+    strict = version >= _KNOWS_QUOTAS_FROM
+    results = await broker.create_topics(session, asked, request.validate_only, strict=strict)
     response = CreateTopicsResponse()
     for new, result in zip(asked, results, strict=True):
         if isinstance(result, Refused):

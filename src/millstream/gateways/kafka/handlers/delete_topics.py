@@ -5,7 +5,7 @@ Behaviour
 
 Versions
 - 4   flexible
-- 5   error_message
+- 5   error_message; over its quota for changes a client is refused (89), older ones are made to wait
 - 6   by name or by id
 """
 
@@ -23,6 +23,7 @@ from millstream.wire.messages.delete_topics import (
 from millstream.wire.primitives import ZERO_UUID
 
 _BY_ID_FROM: Final = 6
+_KNOWS_QUOTAS_FROM: Final = 5
 
 
 async def handle(
@@ -37,7 +38,9 @@ async def handle(
         answer = DeleteTopicsResponseTopic(name=each.name, topic_id=each.topic_id)
         response.responses.append(answer)
         try:
-            topic = await broker.delete_topic(session, _name(broker, each))
+            topic = await broker.delete_topic(
+                session, _name(broker, each), strict=version >= _KNOWS_QUOTAS_FROM
+            )
         except Refused as refusal:
             answer.error_code = refusal.code
             answer.error_message = refusal.detail
