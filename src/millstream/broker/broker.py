@@ -176,7 +176,7 @@ class Broker:
         *,
         strict: bool = True,
     ) -> list[Topic | Refused]:
-        """The topic or the refusal for each of *topics*; *strict* clients understand being over their quota."""
+        """A topic or a refusal for each; *strict* clients understand being over their quota."""
         if not validate_only:
             try:
                 self.quotas.changed(session, sum(max(topic.partitions, 1) for topic in topics), strict=strict)
