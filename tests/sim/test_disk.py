@@ -205,6 +205,24 @@ def test_a_sync_that_succeeds_after_one_that_failed_proves_nothing() -> None:
     assert disk.open("a").read(0, 99) == b"kept\0\0\0\0kept"
 
 
+def test_forgetting_the_cache_shows_what_a_failed_sync_has_lost() -> None:
+    disk = SimDisk(Random(1))
+    file = disk.open("a", create=True)
+    file.append(b"kept")
+    file.sync()
+    file.append(b"lost")
+    disk.failing_syncs = 1
+    with pytest.raises(DiskFailed):
+        file.sync()
+    disk.kill()
+
+    file = disk.open("a")
+    file.append(b"new")
+    assert file.read(0, 99) == b"keptlostnew"
+    file.forget()
+    assert file.read(0, 99) == b"kept\0\0\0\0new"
+
+
 def test_the_power_goes_after_so_many_changes() -> None:
     disk = SimDisk(Random(1))
     file = disk.open("a", create=True)

@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterable
+from functools import partial
 
 import pytest
 from tests.sim.mutants import LyingDisk
@@ -99,7 +100,7 @@ def caught(kinds: tuple[str, ...], mutate: Callable[[Disk], Disk] | None = None,
 
 @pytest.mark.slow
 def test_a_disk_that_does_not_sync_is_caught() -> None:
-    assert caught(("power",), lambda disk: LyingDisk(disk, files=TOPIC)) & {
+    assert caught(("power",), partial(LyingDisk, files=TOPIC)) & {
         "unseen",
         "lost-write",
         "vanished",
@@ -107,8 +108,15 @@ def test_a_disk_that_does_not_sync_is_caught() -> None:
 
 
 @pytest.mark.slow
+def test_a_disk_that_does_not_sync_what_groups_say_is_caught() -> None:
+    mutate = partial(LyingDisk, files="__consumer_offsets")
+
+    assert caught(("power", "trigger"), mutate) & {"lost-commit", "two-owners", "generation-back"}
+
+
+@pytest.mark.slow
 def test_a_disk_that_does_not_sync_names_is_caught() -> None:
-    assert caught(_ENDS, lambda disk: LyingDisk(disk, names=True))
+    assert caught(_ENDS, partial(LyingDisk, names=True))
 
 
 @pytest.mark.slow
