@@ -56,7 +56,7 @@ class BrokerQuotas:
         self._use(REQUEST, session, seconds * 100)
 
     def changed(self, session: Session, count: int, *, strict: bool) -> None:
-        """Count changes of topics or partitions; too many of late are refused if *strict*, else waited for."""
+        """Count changes of topics or partitions; too many are refused if *strict*, else waited for."""
         if not self._quotas.limits(MUTATION):
             return
         wait_ms = self._quotas.use(MUTATION, _user(session), session.client_id, count, _now_ms())
