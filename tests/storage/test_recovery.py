@@ -1,5 +1,7 @@
 """What an unclean stop leaves, and what becomes of it."""
 
+import contextlib
+
 import pytest
 from tests.storage.helpers import (
     ID,
@@ -15,7 +17,7 @@ from tests.storage.helpers import (
 )
 
 from millstream.errors import ErrorCode, Refused
-from millstream.sim.disk import SimDisk
+from millstream.sim.disk import PowerCut, SimDisk
 from millstream.storage import checkpoint, known
 from millstream.storage.epochs import FILE as EPOCHS
 from millstream.storage.log import METADATA, Log
@@ -285,3 +287,23 @@ def test_looks_at_no_more_than_from_the_recovery_point_on() -> None:
     assert recovery.end_offset == 100
     assert len(recovery.segments) > 8
     assert 0 < recovery.scanned_bytes <= 2 * SMALL.segment_bytes
+
+
+@pytest.mark.parametrize("changes", range(12))
+def test_killed_on_the_way_to_its_first_batch_it_keeps_the_next_one_through_a_power_cut(changes: int) -> None:
+    """The killed process may have made files whose names never got to the disk."""
+    for seed in range(5):
+        disk = sim_disk(seed)
+        log = open_log(open_store(disk))
+        disk.cut_after = changes
+        with contextlib.suppress(PowerCut):
+            append(log)
+            sync(log)
+        disk.kill()
+        log = open_log(open_store(disk))
+        append(log)
+        sync(log)
+        promised = contents(log)
+        disk.crash()
+
+        assert contents(open_log(open_store(disk))) == promised

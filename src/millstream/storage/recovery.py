@@ -245,7 +245,8 @@ class Recovery:
 
     def _make_safe(self) -> None:
         """See that all that was found would survive another power cut: the killed process may not have."""
-        if self.end_offset != self._synced_offset or self._closing:
+        # A segment that is empty was never synced, so not even its name is sure to be on the disk.
+        if self.end_offset != self._synced_offset or self._closing or not self.segments[-1].size_bytes:
             for closing in self._closing:
                 closing.run(self._disk)
             self.segments[-1].file.sync()
