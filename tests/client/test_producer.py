@@ -158,6 +158,24 @@ def test_what_cannot_be_delivered_in_time_fails() -> None:
     simulate(story, settings={"num.partitions": 1})
 
 
+def test_a_batch_of_unknown_fate_does_not_swallow_the_next() -> None:
+    """It was written but nobody told us; under its sequence the next one would pass for the same."""
+
+    async def story(sim: Sim) -> None:
+        async with sim.client(timeout=1.0) as client:
+            producer = sim.producer(client, delivery_timeout=3.0)
+            await producer.deliver("t", b"1")
+            sim.loop.network.cut("broker", "outside", both=False)
+            with pytest.raises(ConnectionError):
+                await producer.deliver("t", b"2")
+            sim.loop.network.heal()
+            await producer.deliver("t", b"3")
+            await producer.close()
+            assert [r.value for r in await everything(client, "t", 1)] == [b"1", b"2", b"3"]
+
+    simulate(story, settings={"num.partitions": 1})
+
+
 def test_closing_without_flushing_says_so_to_who_waits() -> None:
     async def story(sim: Sim) -> None:
         async with sim.client() as client:
