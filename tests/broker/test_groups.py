@@ -180,6 +180,7 @@ def test_a_member_that_hangs_up_and_comes_back_keeps_its_place() -> None:
         assert isinstance(given_id, MemberIdGiven)
         groups.join("g", a_join(given_id.member_id)).cancel()
         await asyncio.sleep(1)
+        assert groups.waiting == 0
         again = await joined(groups, member_id=given_id.member_id)
         assert again.member_id == given_id.member_id
         assert groups.waiting == 0
