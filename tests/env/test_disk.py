@@ -1,5 +1,6 @@
 """The real disk: appends, descriptors, the lock, and no second chance after a failed sync."""
 
+import errno
 import os
 import subprocess
 import sys
@@ -105,6 +106,79 @@ def test_a_path_never_leads_out_of_the_directory(tmp_path: Path) -> None:
     os.symlink("/etc/hostname", tmp_path / "data/link")
     with pytest.raises(OSError):
         disk.open("link", create=True)
+
+
+@pytest.mark.parametrize("call", ["write", "mkdir", "unlink"])
+def test_a_disk_that_does_not_do_its_work_is_done_with(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str
+) -> None:
+    disk = RealDisk(str(tmp_path))
+    file = disk.open("a", create=True)
+    steps = {
+        "write": lambda: file.append(b"x"),
+        "mkdir": lambda: disk.make_dir("b"),
+        "unlink": lambda: disk.remove("a"),
+    }
+
+    def failing(*_: object) -> None:
+        raise OSError(errno.EIO, "Input/output error")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(os, call, failing)
+        with pytest.raises(DiskFailed):
+            steps[call]()
+    assert disk.failure is not None
+    with pytest.raises(DiskFailed):
+        file.append(b"x")
+    with pytest.raises(DiskFailed):
+        file.sync()
+
+
+def test_want_of_space_passes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = RealDisk(str(tmp_path)).open("a", create=True)
+
+    def failing(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as full:
+        full.setattr(os, "write", failing)
+        with pytest.raises(OSError, match="No space"):
+            file.append(b"x")
+    file.append(b"y")
+    file.sync()
+    assert file.read(0, 9) == b"y"
+
+
+def test_a_disk_that_cannot_tell_is_not_taken_for_an_empty_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    disk = RealDisk(str(tmp_path))
+
+    def failing(*_: object) -> None:
+        raise OSError(errno.EIO, "Input/output error")
+
+    monkeypatch.setattr(os, "stat", failing)
+    with pytest.raises(OSError, match="Input/output"):
+        disk.exists("a")
+
+
+def test_a_file_is_closed_only_when_nobody_uses_its_descriptor(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    disk = RealDisk(str(tmp_path))
+    file = disk.open("a", create=True)
+    file.append(b"x")
+    during = []
+
+    def closing(fd: int) -> None:
+        file.close()
+        during.append(os.readlink(f"/proc/self/fd/{fd}"))
+
+    monkeypatch.setattr(os, "fdatasync", closing)
+    file.sync()
+    assert during == [str(tmp_path / "a")]
+    held = [os.readlink(f"/proc/self/fd/{fd}") for fd in _own_descriptors()]
+    assert str(tmp_path / "a") not in held
 
 
 def _own_descriptors() -> list[int]:

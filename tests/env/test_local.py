@@ -1,6 +1,7 @@
 """The registry of one node: what it says is done stays done, whatever the disk forgets."""
 
 import asyncio
+import contextlib
 from pathlib import Path
 from random import Random
 
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 from millstream.env.disk import Disk, DiskFailed, RealDisk
 from millstream.env.local import LocalRegistry, RegistryDamaged
 from millstream.env.registry import ABSENT
-from millstream.sim.disk import SimDisk
+from millstream.sim.disk import PowerCut, SimDisk
 
 
 async def opened(disk: Disk) -> LocalRegistry:
@@ -81,6 +82,42 @@ def test_what_was_changed_survives_a_power_cut(changes: list[dict[str, bytes | N
         disk.crash()
 
         assert await contents(await opened(disk)) == expected
+
+    asyncio.run(story())
+
+
+@pytest.mark.parametrize("changes", range(12))
+def test_what_a_start_finds_survives_a_power_cut(changes: int) -> None:
+    """The last life may have been killed before it synced what it wrote."""
+
+    async def life(disk: SimDisk) -> dict[str, bytes]:
+        registry = await opened(disk)
+        found = await contents(registry)
+        await registry.change({"a": b"1"}, {})
+        return found
+
+    for seed in range(5):
+        disk = SimDisk(Random(seed))
+        disk.cut_after = changes
+        with contextlib.suppress(PowerCut):
+            asyncio.run(life(disk))
+        disk.kill()
+        registry = asyncio.run(opened(disk))
+        found = asyncio.run(contents(registry))
+        disk.crash()
+
+        assert asyncio.run(contents(asyncio.run(opened(disk)))) == found
+
+
+def test_a_history_that_cannot_be_shortened_for_want_of_space_is_kept_as_it_is() -> None:
+    async def story() -> None:
+        disk = SimDisk(Random(1), capacity=1_400_000)
+        registry = await opened(disk)
+        value = bytes(300_000)
+        for number in range(4):
+            assert await registry.change({"a": b"%d" % number + value}, {})
+        disk.kill()
+        assert await contents(await opened(disk)) == {"a": b"3" + value}
 
     asyncio.run(story())
 

@@ -9,6 +9,7 @@ Paths are relative to the data directory, which is "" itself, with `/` between t
 """
 
 import contextlib
+import errno
 import fcntl
 import os
 import shutil
@@ -22,6 +23,7 @@ Buffer: TypeAlias = bytes | bytearray | memoryview
 T = TypeVar("T")
 
 _WRITEV_MAX: Final = 1024  # IOV_MAX on Linux: one writev takes no more parts
+_FINAL: Final = frozenset({errno.EIO, errno.EROFS, errno.ENODEV, errno.ENXIO})  # it will not get better
 
 
 class DiskFailed(OSError):
@@ -76,7 +78,9 @@ class Lock(ABC):
 
 
 class Disk(ABC):
-    """One data directory."""
+    """One data directory. Once *failure* is set it takes nothing new any more, whoever asks."""
+
+    failure: OSError | None = None
 
     @abstractmethod
     def open(self, path: str, *, create: bool = False) -> File:
@@ -140,29 +144,36 @@ class RealDisk(Disk):
     def open(self, path: str, *, create: bool = False) -> File:
         full = self.full(path)
         if create:
-            os.close(os.open(full, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o640))
-        elif not os.path.exists(full):
-            raise FileNotFoundError(full)
+            flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+            os.close(self.tried(os.open, full, flags, 0o640))
+        else:
+            os.stat(full)  # raises FileNotFoundError
         return RealFile(self, full)
 
     def list(self, path: str) -> list[str]:
         return sorted(os.listdir(self.full(path)))
 
     def exists(self, path: str) -> bool:
-        return os.path.exists(self.full(path))
+        # Only what is known to be missing is: a disk that cannot tell must not be taken for an empty one.
+        try:
+            os.stat(self.full(path))
+        except (FileNotFoundError, NotADirectoryError):
+            return False
+        return True
 
     def make_dir(self, path: str) -> None:
-        os.makedirs(self.full(path), mode=0o750, exist_ok=True)
+        with contextlib.suppress(FileExistsError):
+            self.tried(os.mkdir, self.full(path), 0o750)
 
     def rename(self, old: str, new: str) -> None:
         self.trusted(os.rename, self.full(old), self.full(new))
 
     def remove(self, path: str) -> None:
         with contextlib.suppress(FileNotFoundError):
-            os.unlink(self.full(path))
+            self.tried(os.unlink, self.full(path))
 
     def remove_dir(self, path: str) -> None:
-        shutil.rmtree(self.full(path), ignore_errors=False)
+        self.tried(shutil.rmtree, self.full(path))
 
     def sync_dir(self, path: str) -> None:
         fd = os.open(self.full(path), os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -196,22 +207,33 @@ class RealDisk(Disk):
 
     def trusted(self, call: Callable[..., T], *args: object) -> T:
         """*call* it; a failure is final for this disk."""
+        try:
+            return self.tried(call, *args)
+        except DiskFailed:
+            raise
+        except OSError as error:
+            raise self._fail(error) from error
+
+    def tried(self, call: Callable[..., T], *args: object) -> T:
+        """*call* it; want of space and the like may pass, but a disk that does not do its work is final."""
         if self.failure is not None:
             raise DiskFailed(self.failure.errno, f"{self.failure.strerror} (earlier)")
         try:
             return call(*args)
         except OSError as error:
-            self.failure = error
-            raise DiskFailed(error.errno, error.strerror, error.filename) from error
+            if error.errno in _FINAL:
+                raise self._fail(error) from error
+            raise
 
     def pin(self, file: "RealFile") -> int:
         """A descriptor of *file* that stays open until `unpin`."""
         with self._guard:
-            file.pins += 1
             if file.fd < 0:
                 file.fd = os.open(file.path, os.O_RDWR | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC)
                 if len(self._open) >= self._max_open:
                     self._evict()
+            file.pins += 1
+            file.unwanted = False
             self._open[file] = None
             self._open.move_to_end(file)
             return file.fd
@@ -219,10 +241,19 @@ class RealDisk(Disk):
     def unpin(self, file: "RealFile") -> None:
         with self._guard:
             file.pins -= 1
+            if file.unwanted and not file.pins:
+                self._close(file)
 
     def forget(self, file: "RealFile") -> None:
+        """Close *file* once nobody uses its descriptor, whose number another file may get at once."""
         with self._guard:
-            self._close(file)
+            file.unwanted = True
+            if not file.pins:
+                self._close(file)
+
+    def _fail(self, error: OSError) -> DiskFailed:
+        self.failure = error
+        return DiskFailed(error.errno, error.strerror, error.filename)
 
     def _evict(self) -> None:
         for file in self._open:
@@ -245,6 +276,7 @@ class RealFile(File):
         self.path = path
         self.fd = -1
         self.pins = 0
+        self.unwanted = False
         self._disk = disk
         self._written = 0
         self._synced = 0
@@ -254,15 +286,13 @@ class RealFile(File):
         return self._written != self._synced
 
     def append(self, *parts: Buffer) -> None:
-        if self._disk.failure is not None:
-            raise DiskFailed(self._disk.failure.errno, f"{self._disk.failure.strerror} (earlier)")
         self._written += 1
         fd = self._disk.pin(self)
         try:
             if len(parts) == 1:
-                _write_all(fd, parts[0])
+                self._disk.tried(_write_all, fd, parts[0])
             else:
-                _write_many(fd, parts)
+                self._disk.tried(_write_many, fd, parts)
         finally:
             self._disk.unpin(self)
 

@@ -62,7 +62,10 @@ class LocalRegistry(Registry):
         if end < len(data):
             _refuse_damage(data, end)
             self._file.truncate(end)
-            await _in_thread(self._file.sync)
+        # What is read here will be built upon, and the last life may have been killed before it was synced.
+        await _in_thread(self._file.sync)
+        await _in_thread(self._disk.sync_dir, _DIRECTORY)
+        await _in_thread(self._disk.sync_dir, "")
         self._size = end
         self._live_size = end
 
@@ -88,7 +91,7 @@ class LocalRegistry(Registry):
             await self._write(_entry(values))
             self._apply(values)
             if self._size > _REWRITE_BYTES and self._size > 4 * self._live_size:
-                await self._rewrite()
+                await self._shorten()
             return self._revision
 
     async def _write(self, entry: bytes) -> None:
@@ -103,6 +106,15 @@ class LocalRegistry(Registry):
             await _in_thread(self._file.sync)
             raise
         self._size += len(entry)
+
+    async def _shorten(self) -> None:
+        """Write the file anew if there is room: the change that led here is safe already."""
+        try:
+            await self._rewrite()
+        except DiskFailed:
+            raise
+        except OSError:
+            self._disk.remove(_NEW_PATH)
 
     async def _rewrite(self) -> None:
         """Put one entry that says everything in the place of all that led there."""
