@@ -1,5 +1,6 @@
 """The same log on the operating system's own files."""
 
+import os
 import subprocess
 import sys
 import threading
@@ -145,3 +146,19 @@ def test_files_are_private_and_named_as_kafkas(tmp_path: Path) -> None:
         METADATA,
     ]
     assert all(path.stat().st_mode & 0o007 == 0 for path in (tmp_path / "orders-0").iterdir())
+
+
+def test_a_deleted_log_gives_its_space_back(tmp_path: Path) -> None:
+    """A file that is open takes up space, whatever became of its name."""
+    store = open_store(RealDisk(str(tmp_path)))
+    log = open_log(store)
+    append(log, 100)
+    sync(log)
+    append(log, 1)  # even one whose last sync is still to come
+    store.delete_log(log)
+    sweep = store.sweep(NOW)
+    assert sweep is not None
+    sweep.run()
+
+    held = [os.readlink(each) for each in Path("/proc/self/fd").iterdir() if each.is_symlink()]
+    assert not [path for path in held if path.startswith(str(tmp_path)) and "delete" in path]

@@ -118,7 +118,9 @@ class Store:
         del self.logs[log.name]
         log.take_offline("deleted")
         if self._disk.exists(log.name):
-            self._rename(log.name, f"{log.topic_id.hex}.{log.partition}", DELETE)
+            gone = self._rename(log.name, f"{log.topic_id.hex}.{log.partition}", DELETE)
+            opened = [each.opened_file for each in log.segments if each.opened_file is not None]
+            self._trash.add(gone, 0, is_dir=True, files=opened)
 
     def discard_strangers(self, topics: Mapping[str, UUID]) -> list[str]:
         """Set aside logs that nobody has opened and that belong to none of *topics*; return their names.
@@ -277,8 +279,6 @@ class Store:
         while self._disk.exists(new):
             new, tries = f"{short}.{tries}{suffix}", tries + 1
         self._disk.rename(name, new)
-        if suffix == DELETE:
-            self._trash.add(new, 0, is_dir=True)
         return new
 
 

@@ -4,6 +4,7 @@ A file gets here by being renamed, which takes it out of the log at once. It is
 removed some time later, off the loop: taking a large file away may take long.
 """
 
+from collections.abc import Sequence
 from typing import Final, final
 
 from millstream.env.disk import Disk, File
@@ -28,8 +29,8 @@ class Sweep:
             if not directory or self._disk.exists(directory):
                 self._disk.sync_dir(directory)
         for thing in self._things:
-            if thing.file is not None:
-                thing.file.close()
+            for file in thing.files:
+                file.close()
             if not thing.is_dir:
                 self._disk.remove(thing.path)
             elif self._disk.exists(thing.path):
@@ -50,11 +51,14 @@ class Trash:
         """Take the file at *path* out of the way, to be removed after *delay_ms*; *file* is closed then."""
         if self._disk.exists(path):
             self._disk.rename(path, path + DELETED)
-            self._things.append(_Thing(path + DELETED, delay_ms, file, is_dir=False))
+            self._things.append(_Thing(path + DELETED, delay_ms, [] if file is None else [file], is_dir=False))
 
-    def add(self, path: str, delay_ms: int, *, is_dir: bool) -> None:
-        """*path* already has a name that says it is to be removed."""
-        self._things.append(_Thing(path, delay_ms, None, is_dir=is_dir))
+    def add(self, path: str, delay_ms: int, *, is_dir: bool, files: Sequence[File] = ()) -> None:
+        """*path* already has a name that says it is to be removed; *files* of it are closed then.
+
+        A file that is open takes up space, whatever becomes of its name.
+        """
+        self._things.append(_Thing(path, delay_ms, files, is_dir=is_dir))
 
     def sweep(self, now_ms: int, *, all: bool = False) -> Sweep | None:
         """What is new here or due by now, or *all*; None if there is nothing to do."""
@@ -72,11 +76,11 @@ class Trash:
 
 @final
 class _Thing:
-    __slots__ = ("delay_ms", "due_ms", "file", "is_dir", "path")
+    __slots__ = ("delay_ms", "due_ms", "files", "is_dir", "path")
 
-    def __init__(self, path: str, delay_ms: int, file: File | None, *, is_dir: bool) -> None:
+    def __init__(self, path: str, delay_ms: int, files: Sequence[File], *, is_dir: bool) -> None:
         self.path = path
         self.delay_ms = delay_ms
         self.due_ms: int | None = None  # the first sweep says
-        self.file = file
+        self.files = files
         self.is_dir = is_dir
