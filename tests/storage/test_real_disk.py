@@ -161,4 +161,4 @@ def test_a_deleted_log_gives_its_space_back(tmp_path: Path) -> None:
     sweep.run()
 
     held = [os.readlink(each) for each in Path("/proc/self/fd").iterdir() if each.is_symlink()]
-    assert not [path for path in held if path.startswith(str(tmp_path)) and "delete" in path]
+    assert not [path for path in held if path.startswith(str(tmp_path)) and path.endswith("(deleted)")]
