@@ -4,8 +4,10 @@ import asyncio
 from collections.abc import Callable, Coroutine, Iterator
 from random import Random
 from typing import Any, TypeVar, final
+from uuid import UUID
 
 from millstream.broker.groups import GroupLog, Groups
+from millstream.cluster.image import Topic
 from millstream.env.clock import Clock
 from millstream.errors import ErrorCode, Refused
 from millstream.groups.config import GroupConfig
@@ -51,6 +53,13 @@ class MemoryLog(GroupLog):
     def replay(self, partition: int) -> Iterator[Record]:
         yield from list(self.records[partition])
 
+    def settle_at_once(self) -> None:
+        self._delay = lambda: 0.0
+
+    def settle_later(self) -> None:
+        """Nothing commits from now on until `commit` is called."""
+        self._delay = lambda: None
+
     def commit(self) -> None:
         for _, _, future in self._uncommitted:
             _settle(future)
@@ -77,25 +86,34 @@ class LoopClock(Clock):
 class SomeTopics:
     """Topics t and u, of four partitions each."""
 
-    def hosted(self, name: str, index: int) -> object:
-        if name not in ("t", "u") or not 0 <= index < 4:
-            raise Refused(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"no {name}-{index}")
-        return self
+    def __init__(self) -> None:
+        self.known = {name: Topic(name, UUID(int=number), 4) for number, name in enumerate("tu", 1)}
+
+    def topic(self, name: str) -> Topic:
+        if name not in self.known:
+            raise Refused(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"no {name}")
+        return self.known[name]
 
 
 CONFIG = GroupConfig(initial_rebalance_delay_ms=0)
 
 
-def groups_over(log: GroupLog, config: GroupConfig = CONFIG) -> Groups:
-    return Groups(log, SomeTopics(), LoopClock(), Random(1), lambda: config)
+def groups_over(log: GroupLog, config: GroupConfig = CONFIG, topics: SomeTopics | None = None) -> Groups:
+    return Groups(log, topics or SomeTopics(), LoopClock(), Random(1), lambda: config)
 
 
 def simulated(main: Callable[[], Coroutine[Any, Any, T]], seed: int = 1) -> T:
     """Run *main* in simulated time; nothing may be left over that nobody heard of."""
     loop = SimLoop(seed)
     asyncio.set_event_loop(loop)
+
+    async def to_the_end() -> T:
+        result = await main()
+        await asyncio.sleep(0.001)  # what was cancelled last comes to its end
+        return result
+
     try:
-        result = loop.run_until_complete(main())
+        result = loop.run_until_complete(to_the_end())
         assert loop.mishaps == []
         return result
     finally:
@@ -103,9 +121,9 @@ def simulated(main: Callable[[], Coroutine[Any, Any, T]], seed: int = 1) -> T:
         loop.close()
 
 
-async def started(log: GroupLog, config: GroupConfig = CONFIG) -> Groups:
+async def started(log: GroupLog, config: GroupConfig = CONFIG, topics: SomeTopics | None = None) -> Groups:
     """Groups that have been loaded."""
-    groups = groups_over(log, config)
+    groups = groups_over(log, config, topics)
     groups.start()
     await groups.ready()
     return groups

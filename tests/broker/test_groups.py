@@ -7,6 +7,7 @@ import pytest
 from tests.broker.group_helpers import (
     PARTITIONS,
     MemoryLog,
+    SomeTopics,
     a_join,
     groups_over,
     simulated,
@@ -236,14 +237,14 @@ def test_after_a_write_that_may_be_lost_groups_are_read_again() -> None:
         member = await stable(groups)
         await groups.commit_offsets("g", commit(NewOffset("t", 0, 1), member=member))
 
-        log._delay = lambda: None
+        log.settle_later()
         lost = groups.commit_offsets("g", commit(NewOffset("t", 0, 2), member=member))
         parked = groups.join("g", a_join())
         log.lose(Refused(ErrorCode.KAFKA_STORAGE_ERROR, "disk"))
         assert await code_of(lost) is ErrorCode.NOT_COORDINATOR
         assert await code_of(parked) is ErrorCode.NOT_COORDINATOR
 
-        log._delay = lambda: 0.0
+        log.settle_at_once()
         assert offset_of(await groups.fetch_offsets("g", [("t", 0)])) == 1
         assert await groups.heartbeat("g", member.member_id, None, 1) == Heard()
         assert groups.waiting == 0
@@ -307,6 +308,40 @@ def test_offsets_of_a_deleted_topic_are_forgotten_for_good() -> None:
     simulated(main)
 
 
+def test_offsets_of_a_topic_that_was_deleted_just_before_a_crash_are_forgotten_too() -> None:
+    async def main() -> None:
+        log = MemoryLog()
+        before = await started(log)
+        await before.commit_offsets("g", commit(NewOffset("t", 0, 5), NewOffset("u", 1, 6)))
+        before.stop()
+
+        topics = SomeTopics()
+        without = topics.known.pop("t")
+        (await started(log, topics=topics)).stop()
+        topics.known["t"] = without  # created again, and not the same
+        after = await started(log, topics=topics)
+        assert list((await after.fetch_offsets("g", None)).offsets) == [("u", 1)]
+        after.stop()
+
+    simulated(main)
+
+
+def test_nothing_is_said_between_a_failed_write_and_the_news_of_it() -> None:
+    async def main() -> None:
+        log = MemoryLog()
+        groups = await started(log)
+        member = await stable(groups)
+        log.settle_later()
+        lost = groups.commit_offsets("g", commit(NewOffset("t", 0, 2), member=member))
+        log.lose(Refused(ErrorCode.KAFKA_STORAGE_ERROR, "disk"))
+        hasty = groups.fetch_offsets("g", [("t", 0)])
+        assert await code_of(lost) is ErrorCode.NOT_COORDINATOR
+        assert await code_of(hasty) is ErrorCode.NOT_COORDINATOR
+        groups.stop()
+
+    simulated(main)
+
+
 def test_offsets_expire_after_the_group_has_become_empty() -> None:
     async def main() -> None:
         config = GroupConfig(
@@ -350,7 +385,7 @@ def test_a_deleted_group_is_gone_once_that_is_committed() -> None:
         await groups.commit_offsets("g", commit(NewOffset("t", 0, 5), member=member))
         await groups.leave("g", [Leaver(member.member_id)])
 
-        log._delay = lambda: None
+        log.settle_later()
         deleted = groups.delete("g")
         fetched = groups.fetch_offsets("g", None)
         await asyncio.sleep(1)

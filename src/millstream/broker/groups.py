@@ -15,6 +15,8 @@ from random import Random
 from typing import Any, Final, Protocol, final
 from uuid import UUID
 
+from millstream.broker.group_errors import as_clients_know_it
+from millstream.cluster.image import Topic
 from millstream.env.clock import Clock
 from millstream.errors import ErrorCode, Refused
 from millstream.groups.admission import check_group_id
@@ -50,17 +52,6 @@ log = logging.getLogger(__name__)
 _RECORDS_A_SLICE: Final = 500  # replayed in one go before others get the loop
 _GROUPS_A_SLICE: Final = 100  # looked at in one go, likewise
 
-_UNAVAILABLE: Final = frozenset(
-    {
-        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
-        ErrorCode.NOT_ENOUGH_REPLICAS,
-        ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND,
-        ErrorCode.REQUEST_TIMED_OUT,
-    }
-)
-_ELSEWHERE: Final = frozenset({ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.KAFKA_STORAGE_ERROR})
-_TOO_LARGE: Final = frozenset({ErrorCode.MESSAGE_TOO_LARGE, ErrorCode.RECORD_LIST_TOO_LARGE})
-
 
 class GroupLog(ABC):
     """Where changes of groups are kept: the partitions of `__consumer_offsets`."""
@@ -84,10 +75,10 @@ class GroupLog(ABC):
 
 
 class KnownTopics(Protocol):
-    """Tells which partitions there are."""
+    """Tells which topics there are."""
 
-    def hosted(self, name: str, index: int) -> object:
-        """Raises Refused unless there is such a partition."""
+    def topic(self, name: str) -> Topic:
+        """The topic *name*; Refused if there is none."""
         ...
 
 
@@ -106,7 +97,9 @@ class _Held:
 
     @property
     def is_settled(self) -> bool:
-        return self.committed is None or self.committed.done()
+        """Whether all that was written is committed; what failed never is, and is read again."""
+        last = self.committed
+        return last is None or (last.done() and not last.cancelled() and last.exception() is None)
 
 
 @final
@@ -161,8 +154,9 @@ class Groups:
         self._is_stopped = True
         for task in self._tasks:
             task.cancel()
-        for partition in range(self._partitions):
-            self._unload(partition, "this node is shutting down")
+        self._loaded.clear()
+        for held in list(self._groups.values()):
+            self._drop(held, "this node is shutting down")
 
     def partition_of(self, name: str) -> int:
         """The partition of `__consumer_offsets` that group *name* is written to."""
@@ -306,13 +300,17 @@ class Groups:
             raise Refused(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, "the group is being loaded")
 
     def _missing(self, partitions: Iterable[tuple[str, int]]) -> dict[tuple[str, int], ErrorCode]:
-        missing = {}
-        for topic, index in partitions:
-            try:
-                self._topics.hosted(topic, index)
-            except Refused as refusal:
-                missing[topic, index] = refusal.code
-        return missing
+        return {
+            (topic, index): ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+            for topic, index in partitions
+            if not 0 <= index < self._partition_count(topic)
+        }
+
+    def _partition_count(self, topic: str) -> int:
+        try:
+            return self._topics.topic(topic).partitions
+        except Refused:
+            return 0
 
     def _answered(self, held: _Held, caller: int, future: asyncio.Future[Any]) -> None:
         """The future of one who had to wait is done, by us or by its owner, who has lost interest."""
@@ -355,7 +353,7 @@ class Groups:
     def _undo(self, held: _Held, outcome: Outcome, refusal: Refused) -> None:
         """Nothing was written, so nothing has happened: go back to what is written."""
         touches_members = any(isinstance(change, GroupSaved | GroupRemoved) for change in outcome.changes)
-        code = _as_clients_know_it(refusal.code, of_members=touches_members)
+        code = as_clients_know_it(refusal.code, of_members=touches_members)
         self._refuse(outcome.replies, code, refusal.detail)
         if touches_members:
             self._give(held.group.restored(self._now(), code, refusal.detail).replies)
@@ -372,7 +370,7 @@ class Groups:
                 self._keep(held)
             return
         code = (
-            _as_clients_know_it(error.code, of_members=True)
+            as_clients_know_it(error.code, of_members=True)
             if isinstance(error, Refused)
             else ErrorCode.NOT_COORDINATOR
         )
@@ -474,17 +472,24 @@ class Groups:
             group.restored(now)
             self._arm(held)
             self._keep(held)
+            for topic in group.offsets.topics():
+                if not self._partition_count(topic):
+                    # It was deleted, and the power went before every group could write so.
+                    self._carry_out(held, group.topic_deleted(topic))
         self._loaded.add(partition)
 
     def _unload(self, partition: int, why: str) -> None:
         """Forget the groups of *partition*; whoever waits is sent to look for another coordinator."""
         self._loaded.discard(partition)
         for held in [each for each in self._groups.values() if each.partition == partition]:
-            del self._groups[held.group.name]
-            if held.timer is not None:
-                held.timer.cancel()
-                held.timer = None
-            self._give(held.group.members.abandoned(ErrorCode.NOT_COORDINATOR, why).replies)
+            self._drop(held, why)
+
+    def _drop(self, held: _Held, why: str) -> None:
+        del self._groups[held.group.name]
+        if held.timer is not None:
+            held.timer.cancel()
+            held.timer = None
+        self._give(held.group.members.abandoned(ErrorCode.NOT_COORDINATOR, why).replies)
 
 
 def _with_errors(outcome: Outcome, errors: dict[tuple[str, int], ErrorCode]) -> Outcome:
@@ -493,14 +498,3 @@ def _with_errors(outcome: Outcome, errors: dict[tuple[str, int], ErrorCode]) -> 
         if isinstance(reply, Done):
             reply.errors.update(errors)
     return outcome
-
-
-def _as_clients_know_it(code: ErrorCode, *, of_members: bool) -> ErrorCode:
-    """Why a write failed, as something that a client of a group can act on."""
-    if code in _UNAVAILABLE:
-        return ErrorCode.COORDINATOR_NOT_AVAILABLE
-    if code in _ELSEWHERE:
-        return ErrorCode.NOT_COORDINATOR
-    if code in _TOO_LARGE:
-        return ErrorCode.UNKNOWN_SERVER_ERROR if of_members else ErrorCode.INVALID_COMMIT_OFFSET_SIZE
-    return code

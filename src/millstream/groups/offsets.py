@@ -45,6 +45,10 @@ class Offsets:
     def get(self, topic: str, partition: int) -> CommittedOffset | None:
         return self._by_topic.get(topic, {}).get(partition)
 
+    def topics(self) -> list[str]:
+        """Every topic the group has offsets in."""
+        return sorted(self._by_topic)
+
     def all(self) -> Iterator[tuple[str, int, CommittedOffset]]:
         """Every offset, by topic and partition."""
         for topic, partitions in sorted(self._by_topic.items()):

@@ -7,7 +7,7 @@ from typing import Any, TypeVar, cast, final
 from uuid import UUID
 
 import pytest
-from tests.broker.group_helpers import MemoryLog, SomeTopics, simulated, started
+from tests.broker.group_helpers import MemoryLog, simulated, started
 from tests.groups.transcript import subscription
 
 from millstream.broker.broker import Broker
@@ -78,7 +78,6 @@ class Topics:
     """Topics t and u as a broker knows them."""
 
     image = Image().with_topics([Topic("t", ID, 4), Topic("u", UUID(int=8, version=4), 4)])
-    hosted = SomeTopics().hosted
 
     def name_of(self, id: bytes) -> str:
         name = self.image.names.get(id)
