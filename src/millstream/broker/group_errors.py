@@ -17,7 +17,7 @@ _TOO_LARGE: Final = frozenset({ErrorCode.MESSAGE_TOO_LARGE, ErrorCode.RECORD_LIS
 
 
 def as_clients_know_it(code: ErrorCode, *, of_members: bool) -> ErrorCode:
-    """*code* of a failed append as Kafka says it to a member or, unless *of_members*, to who commits offsets."""
+    """*code* of a failed append as Kafka tells it to members or, unless *of_members*, to who commits."""
     if code in _UNAVAILABLE:
         return ErrorCode.COORDINATOR_NOT_AVAILABLE
     if code in _ELSEWHERE:
