@@ -1,13 +1,11 @@
 """Produce: one batch into one partition."""
 
-import errno
-from collections.abc import Callable
 from typing import Final, final
 
 from millstream.broker.commit import Commit
+from millstream.broker.disk_errors import Failed, refusal_of
 from millstream.broker.waiting import Hosted
 from millstream.env.clock import Clock
-from millstream.env.disk import DiskFailed
 from millstream.errors import ErrorCode, Refused
 from millstream.partition.partition import Appended
 from millstream.storage.space import Space
@@ -22,7 +20,7 @@ _LEGAL_ACKS: Final = frozenset({ACKS_NONE, ACKS_LEADER, ACKS_ALL})
 class Produce:
     """Appends batches, refuses them on a full disk, and hands them to the group commit."""
 
-    def __init__(self, clock: Clock, commit: Commit, space: Space, failed: Callable[[OSError], None]) -> None:
+    def __init__(self, clock: Clock, commit: Commit, space: Space, failed: Failed) -> None:
         self.batches = 0
         self.bytes = 0
         self._clock = clock
@@ -37,7 +35,7 @@ class Produce:
         try:
             appended = hosted.partition.append(records, self._clock.now_ms())
         except OSError as error:
-            raise self._refusal(error) from error
+            raise refusal_of(error, self._failed) from error
         self.batches += 1
         self.bytes += len(records)
         self._commit.appended(hosted)
@@ -48,15 +46,9 @@ class Produce:
         try:
             appended = hosted.partition.append_own(records, self._clock.now_ms())
         except OSError as error:
-            raise self._refusal(error) from error
+            raise refusal_of(error, self._failed) from error
         self._commit.appended(hosted)
         return appended
-
-    def _refusal(self, error: OSError) -> Refused:
-        # A full disk is a mood, and nothing was written; anything else means it cannot be trusted.
-        if isinstance(error, DiskFailed) or error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EMFILE):
-            self._failed(error)
-        return Refused(ErrorCode.KAFKA_STORAGE_ERROR, f"could not write: {error.strerror}")
 
 
 def check_acks(acks: int) -> None:

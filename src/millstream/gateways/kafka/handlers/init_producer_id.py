@@ -7,7 +7,7 @@ Behaviour
 
 from millstream.broker.broker import Broker
 from millstream.broker.session import Session
-from millstream.errors import ErrorCode
+from millstream.errors import ErrorCode, Refused
 from millstream.wire.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 
 
@@ -15,5 +15,12 @@ async def handle(
     broker: Broker, session: Session, request: InitProducerIdRequest, version: int
 ) -> InitProducerIdResponse:
     if request.transactional_id is not None:
-        return InitProducerIdResponse(error_code=ErrorCode.INVALID_REQUEST, producer_id=-1, producer_epoch=-1)
-    return InitProducerIdResponse(producer_id=await broker.new_producer_id(session), producer_epoch=0)
+        return _refused(ErrorCode.INVALID_REQUEST)
+    try:
+        return InitProducerIdResponse(producer_id=await broker.new_producer_id(session), producer_epoch=0)
+    except Refused as refusal:
+        return _refused(refusal.code)
+
+
+def _refused(code: ErrorCode) -> InitProducerIdResponse:
+    return InitProducerIdResponse(error_code=code, producer_id=-1, producer_epoch=-1)
