@@ -1,12 +1,11 @@
 """The entry: finds the command, runs it, and turns what went wrong into one line and an exit code."""
 
-import os
 import sys
 from typing import Any, NoReturn
 
 import click
 
-from millstream.cli.exits import EPILOG, Exit, Failure
+from millstream.cli.exits import EPILOG, Exit, Failure, seen_enough
 from millstream.cli.lazy import LazyGroup
 
 
@@ -67,9 +66,7 @@ def run(args: list[str] | None = None, **extra: Any) -> int:
     except (click.Abort, KeyboardInterrupt):
         return Exit.INTERRUPTED
     except BrokenPipeError:
-        # Whoever read us has seen enough. Python would complain once more when it flushes at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return Exit.OK
+        return seen_enough()
     return code if isinstance(code, int) else Exit.OK
 
 

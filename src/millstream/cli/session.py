@@ -11,7 +11,7 @@ from typing import Any, final
 
 import click
 
-from millstream.cli.exits import Exit, Failure, exit_of
+from millstream.cli.exits import Exit, Failure, exit_of, seen_enough
 from millstream.cli.output import FORMATS, Output
 from millstream.client.addresses import InvalidAddress
 from millstream.client.cluster import Client
@@ -45,6 +45,13 @@ class Session:
             raise Failure(f"{problem}; {hint}", Exit.UNREACHABLE) from None
         except Refused as refusal:
             raise Failure(f"{refusal.detail} ({refusal.code.name})", exit_of(refusal.code)) from None
+        except KeyboardInterrupt:
+            # Here, as click would print an empty line for it even into a file.
+            if sys.stderr.isatty():
+                click.echo(err=True)
+            return Exit.INTERRUPTED
+        except BrokenPipeError:
+            return seen_enough()
 
     async def _run(self, command: Command, out: Output) -> int:
         async with self.client() as client:
