@@ -5,6 +5,7 @@ node alone, so what is safe here is committed: the high watermark is how far
 the log is synced, or its end where a topic leaves syncing to the system.
 """
 
+from itertools import islice
 from typing import Final, final
 
 from millstream.errors import ErrorCode, Refused
@@ -16,6 +17,7 @@ from millstream.storage.log import Log, Slice
 
 _DECOMPRESSED_MAX: Final = 64 << 20
 _INT64_MAX: Final = (1 << 63) - 1
+_ERRORS_MAX: Final = 1000  # told to the client; the rest is wrong in the same way
 _CODECS: Final = {
     "uncompressed": Codec.NONE,
     "gzip": Codec.GZIP,
@@ -61,17 +63,7 @@ class Partition:
         if log.offline:
             raise Refused(ErrorCode.KAFKA_STORAGE_ERROR, f"{log.name} is offline")
         batch = Batch(records)
-        config = log.config
-        if batch.size > config.max_message_bytes:
-            raise Refused(
-                ErrorCode.MESSAGE_TOO_LARGE,
-                f"a batch of {batch.size} bytes; {log.name} takes {config.max_message_bytes}",
-            )
-        if batch.size > config.segment_bytes:
-            raise Refused(
-                ErrorCode.RECORD_LIST_TOO_LARGE,
-                f"a batch of {batch.size} bytes; segments hold {config.segment_bytes}",
-            )
+        self._check_size(batch)
         batch.check()
         batch.check_from_client()
         if batch.is_transactional:
@@ -131,17 +123,30 @@ class Partition:
     def _prepared(self, batch: Batch, now_ms: int) -> Batch:
         """*batch* as this topic's configs want it."""
         config = self.log.config
-        need_keys = config.compacts
         if config.message_timestamp_type == "LogAppendTime":
             batch.stamp_append_time(now_ms)
         else:
             self._check_timestamps(batch, now_ms)
-        if need_keys:
-            verify_records(batch, max_bytes=self._decompressed_max(), need_keys=True)
-        codec = _CODECS.get(config.compression_type)
-        if codec is not None and codec != batch.codec:
-            return Batch(memoryview(recompress(batch, codec, self._decompressed_max())))
+        codec = _CODECS.get(config.compression_type, batch.codec)
+        if config.compacts or codec != batch.codec:
+            verify_records(batch, max_bytes=self._decompressed_max(), need_keys=config.compacts)
+        if codec != batch.codec:
+            batch = Batch(memoryview(recompress(batch, codec, self._decompressed_max())))
+            self._check_size(batch)
         return batch
+
+    def _check_size(self, batch: Batch) -> None:
+        config = self.log.config
+        if batch.size > config.max_message_bytes:
+            raise Refused(
+                ErrorCode.MESSAGE_TOO_LARGE,
+                f"a batch of {batch.size} bytes; {self.log.name} takes {config.max_message_bytes}",
+            )
+        if batch.size > config.segment_bytes:
+            raise Refused(
+                ErrorCode.RECORD_LIST_TOO_LARGE,
+                f"a batch of {batch.size} bytes; segments hold {config.segment_bytes}",
+            )
 
     def _check_timestamps(self, batch: Batch, now_ms: int) -> None:
         config = self.log.config
@@ -151,12 +156,14 @@ class Partition:
             return
         # The header tells the latest time only: whatever else is limited, each record must be asked.
         earliest = 0 if unbounded else now_ms - config.message_timestamp_before_max_ms
-        errors = tuple(
+        wrong = (
             (index, f"its time, {record.timestamp_ms}, is not within {earliest} to {latest}")
             for index, record in enumerate(read(batch, max_bytes=self._decompressed_max()))
             if record.timestamp_ms > latest or (record.timestamp_ms < earliest and not unbounded)
         )
-        if errors:
+        errors = tuple(islice(wrong, _ERRORS_MAX))
+        # A header that claims a later time than its records have would spoil every look-up by time.
+        if errors or batch.max_timestamp_ms > latest:
             raise InvalidRecords(
                 ErrorCode.INVALID_TIMESTAMP, "a record's time is too far from the broker's", errors
             )
