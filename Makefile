@@ -40,6 +40,7 @@ bench: $(VENV)/.dev
 generate: $(VENV)/.dev
 	$(BIN)/python -m tools.generate_messages
 	$(BIN)/python -m tools.generate_settings
+	$(BIN)/python -m tools.generate_protocol
 
 clean:
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache

@@ -4,9 +4,10 @@ import ast
 import subprocess
 import sys
 from pathlib import Path
+from types import ModuleType
 
 import pytest
-from tools.generate_settings import OUT, document
+from tools import generate_protocol, generate_settings
 
 SOURCE = Path(__file__).parent.parent / "src/millstream"
 PURE = ("wire", "records", "storage", "partition", "groups", "cluster")
@@ -74,5 +75,6 @@ def test_a_light_import_for_those_who_only_serve() -> None:
     assert not {"rich", "millstream.client", "millstream.sim", "lz4", "zstandard", "cramjam"} & set(loaded)
 
 
-def test_the_manual_lists_the_settings_there_are() -> None:
-    assert OUT.read_text() == document(), "run `make generate`"
+@pytest.mark.parametrize("page", [generate_settings, generate_protocol], ids=["settings", "protocol"])
+def test_the_manual_is_as_the_code_is(page: ModuleType) -> None:
+    assert page.OUT.read_text() == page.document(), "run `make generate`"

@@ -4,7 +4,7 @@ import re
 
 from tools.wiregen.reading import ReadCode
 from tools.wiregen.schema import Api, Field, Struct
-from tools.wiregen.source import Flavour, Source, default_of, name_of, optional, python_type
+from tools.wiregen.source import Flavour, Source, always_there, default_of, name_of, optional, python_type
 from tools.wiregen.writing import WriteCode
 
 _PRIMITIVES = (
@@ -113,11 +113,14 @@ def _init(out: Source, struct: Struct, message: Struct, pieces: bool) -> None:
     out("def __init__(")
     out("    self,")
     for f in struct.fields:
-        out(f"    {f.name}: {_type(f, message, pieces)} = {default_of(f)},")
+        null = " | None" if always_there(f) else ""
+        out(f"    {f.name}: {_type(f, message, pieces)}{null} = {default_of(f)},")
     with out.block(") -> None:"):
         for f in struct.fields:
             if default_of(f) == "EMPTY":
                 out(f"self.{f.name}: {_type(f, message, pieces)} = [] if {f.name} is EMPTY else {f.name}")
+            elif always_there(f):
+                out(f"self.{f.name} = {_type(f, message, pieces)}() if {f.name} is None else {f.name}")
             else:
                 out(f"self.{f.name} = {f.name}")
 

@@ -187,6 +187,11 @@ def is_struct(field: Field) -> bool:
     return field.struct is not None and not field.array
 
 
+def always_there(field: Field) -> bool:
+    """One struct that is never null, and empty by default."""
+    return is_struct(field) and not optional(field)
+
+
 def optional(field: Field) -> bool:
     """Its Python value may be None."""
     return field.nullable or (is_struct(field) and field.tag is not None)

@@ -8,6 +8,7 @@ from tools.wiregen.source import (
     Flavour,
     Run,
     Source,
+    always_there,
     branches,
     default_of,
     is_struct,
@@ -178,10 +179,12 @@ class WriteCode:
         self._out(f"{self._into} += raw")
 
     def _nested(self, field: Field, it: str) -> None:
-        """Write a struct that may be null and is no array's element."""
-        assert field.nullable, f"{field.name}: no API of ours has a struct that is always there"
+        """Write a struct that is no array's element."""
         out, item = self._out, _item(field)
         out(f"{item} = {it}.{field.name}")
+        if always_there(field):
+            self._inside(field, item)
+            return
         with out.block(f"if {item} is None:"):
             out(f"{self._into}.append(255)")
         with out.block("else:"):

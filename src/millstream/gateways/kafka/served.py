@@ -4,8 +4,9 @@ from typing import Final
 
 from millstream.wire.apis import APIS
 
-# Known to the wire, but not served: AlterReplicaLogDirs, DescribeQuorum, UpdateFeatures.
-_NOT_SERVED: Final = frozenset({34, 55, 57})
+# Known to the wire, but not served: AlterReplicaLogDirs, DescribeQuorum, UpdateFeatures,
+# ConsumerGroupHeartbeat, ConsumerGroupDescribe.
+_NOT_SERVED: Final = frozenset({34, 55, 57, 68, 69})
 
 
 def served() -> list[int]:

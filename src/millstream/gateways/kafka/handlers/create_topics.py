@@ -1,4 +1,4 @@
-"""CreateTopics (key 19), versions 2 to 7.
+"""CreateTopics (key 19), versions 2 to 7: make topics.
 
 Behaviour
 - One answer for each topic asked for, in order; one that is refused never touches its neighbours.

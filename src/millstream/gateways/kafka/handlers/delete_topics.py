@@ -1,4 +1,4 @@
-"""DeleteTopics (key 20), versions 1 to 6.
+"""DeleteTopics (key 20), versions 1 to 6: delete topics and their data.
 
 Behaviour
 - One answer for each topic asked for, in order. A topic's data is gone when the answer is sent.

@@ -1,4 +1,4 @@
-"""Fetch (key 1), versions 4 to 18.
+"""Fetch (key 1), versions 4 to 18: batches of records, at once or when there are enough.
 
 Behaviour
 - Whole batches, the first of which may begin before the offset asked for.

@@ -1,4 +1,4 @@
-"""ListOffsets (key 2), versions 1 to 11.
+"""ListOffsets (key 2), versions 1 to 11: the start, the end, or the offset of a time.
 
 Behaviour
 - -1 the end, -2 the start, -3 the record of the latest time, -4 the first kept here, -5 and -6 what was moved

@@ -1,4 +1,4 @@
-"""Metadata (key 3), versions 0 to 13.
+"""Metadata (key 3), versions 0 to 13: brokers, topics and who leads their partitions.
 
 Behaviour
 - Version 0: an empty list means all topics. Later: null means all, empty none.

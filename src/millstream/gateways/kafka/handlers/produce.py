@@ -1,4 +1,4 @@
-"""Produce (key 0), versions 3 to 13; 0 to 2 are advertised and refused, as Kafka 4 does.
+"""Produce (key 0), versions 3 to 13: append batches of records. 0 to 2 are advertised and refused.
 
 Behaviour
 - acks are 0, 1 or -1; with 0 there is no response, and an error closes the connection.
