@@ -95,7 +95,10 @@ def contents(log: Log, end_offset: int | None = None) -> list[bytes]:
         piece = log.read(offset, 500, end_offset)
         if piece is None:
             break
+        before = len(found)
         for batch in split(piece.read()):
+            assert batch.last_offset >= offset, (batch, offset)
             found.append(bytes(batch.data))
             offset = batch.last_offset + 1
+        assert len(found) > before, offset
     return found

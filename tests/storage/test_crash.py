@@ -9,7 +9,7 @@ from tests.storage.story import STEPS, Step, Story
 from millstream.sim.disk import SimDisk
 
 
-@settings(max_examples=400, deadline=None, report_multiple_bugs=False)
+@settings(max_examples=200, deadline=None, report_multiple_bugs=False)
 @given(
     lives=st.lists(
         st.tuples(st.lists(STEPS, max_size=25), st.none() | st.integers(0, 80)), min_size=1, max_size=3

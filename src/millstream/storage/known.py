@@ -1,10 +1,9 @@
 """What is written down about logs besides the logs themselves.
 
-Three small files for all logs of a store, a line a log:
+Two small files for all logs of a store, a line a log:
 
     recovery-point-offset-checkpoint   below this offset all is synced (`-`: nobody knows)
     log-start-offset-checkpoint        below this offset all is deleted
-    cleaner-offset-checkpoint          below this offset compaction has been
 
 A file that cannot be read says nothing about any log. That a file can be read
 and does not name a log means something: the log is younger than the file.
@@ -19,8 +18,7 @@ from millstream.storage import checkpoint
 
 RECOVERY_POINTS: Final = "recovery-point-offset-checkpoint"
 LOG_STARTS: Final = "log-start-offset-checkpoint"
-CLEANED: Final = "cleaner-offset-checkpoint"
-FILES: Final = (RECOVERY_POINTS, LOG_STARTS, CLEANED)
+FILES: Final = (RECOVERY_POINTS, LOG_STARTS)
 _UNKNOWN: Final = "-"
 
 Offsets = Mapping[str, tuple[str, int | None]]  # topic id, in hex, and offset of each log
@@ -28,37 +26,31 @@ Offsets = Mapping[str, tuple[str, int | None]]  # topic id, in hex, and offset o
 
 @final
 class Known:
-    """What is known of one log; None for an offset that nobody knows."""
+    """What is known of one log; the recovery point is None if nobody knows it."""
 
-    __slots__ = ("cleaned_offset", "recovery_point", "start_offset")
+    __slots__ = ("recovery_point", "start_offset")
 
-    def __init__(self, recovery_point: int | None, start_offset: int, cleaned_offset: int | None) -> None:
+    def __init__(self, recovery_point: int | None, start_offset: int) -> None:
         self.recovery_point = recovery_point
         self.start_offset = start_offset
-        self.cleaned_offset = cleaned_offset
 
 
 @final
 class Checkpoints:
-    """The three files as a life finds them."""
+    """The two files as a life finds them."""
 
-    __slots__ = ("_cleaned", "_points", "_starts")
+    __slots__ = ("_points", "_starts")
 
-    def __init__(self, points: Offsets | None, starts: Offsets | None, cleaned: Offsets | None) -> None:
+    def __init__(self, points: Offsets | None, starts: Offsets | None) -> None:
         self._points = points
         self._starts = starts
-        self._cleaned = cleaned
 
     @classmethod
     def read(cls, disk: Disk) -> "Checkpoints":
         return cls(*[_parse(checkpoint.read(disk, file)) for file in FILES])
 
     def of(self, name: str, topic_id: UUID) -> Known:
-        return Known(
-            _offset(self._points, name, topic_id),
-            _offset(self._starts, name, topic_id) or 0,
-            _offset(self._cleaned, name, topic_id),
-        )
+        return Known(_offset(self._points, name, topic_id), _offset(self._starts, name, topic_id) or 0)
 
     def names(self, name: str, topic_id: UUID) -> bool:
         """Whether a log of this name and topic was ever written down."""

@@ -23,6 +23,16 @@ from millstream.records.batch import Batch
 from millstream.records.crc import crc32c
 from millstream.records.read import Record
 from millstream.storage import checkpoint, retention
+from millstream.storage.compaction import (
+    KEYS_BUDGET_BYTES,
+    Cleaned,
+    Compaction,
+    Group,
+    Written,
+    first_uncleanable,
+    is_worthwhile,
+    swap_path,
+)
 from millstream.storage.config import LogConfig
 from millstream.storage.cursor import Corrupt
 from millstream.storage.epochs import Epochs
@@ -54,6 +64,7 @@ class Log:
 
     __slots__ = (
         "_closing",
+        "_compaction",
         "_disk",
         "_epochs",
         "_generation",
@@ -67,6 +78,7 @@ class Log:
         "_snapshots",
         "_trash",
         "appended_bytes",
+        "cleaned",
         "config",
         "end_offset",
         "failure",
@@ -95,6 +107,7 @@ class Log:
         snapshots: Sequence[int] = (),
         producers: Producers | None = None,
         epochs: Epochs | None = None,
+        cleaned: Cleaned | None = None,
     ) -> None:
         """A log of *segments*, all of them safe on the disk; none if it was never written to.
 
@@ -111,6 +124,7 @@ class Log:
         self.synced_is_known = True
         self.size_bytes = sum([segment.size_bytes for segment in segments]) if segments else 0
         self.appended_bytes = 0
+        self.cleaned = cleaned
         self.failure: str | None = None
         self._disk = disk
         self._trash = trash
@@ -122,6 +136,7 @@ class Log:
         self._metadata: File | None = None
         self._new_directory = False
         self._closing: list[Closing] | None = None
+        self._compaction: Compaction | None = None
         self._names = 0
         self._names_synced = 0
         self._generation = 0
@@ -142,6 +157,11 @@ class Log:
             return None
         unsaved = None if self._epochs is None else self._epochs.unsaved_from
         return self.synced_offset if unsaved is None else min(self.synced_offset, unsaved)
+
+    @property
+    def cleaned_offset(self) -> int:
+        """Below this compaction has nothing left to do."""
+        return 0 if self.cleaned is None else self.cleaned.offset
 
     @property
     def segments(self) -> Sequence[Segment]:
@@ -382,6 +402,50 @@ class Log:
         self._disk.sync_dir(self.name)
         self._producers = self._restored()
 
+    def compaction(
+        self, now_ms: int, limit: int, keys_budget_bytes: int = KEYS_BUDGET_BYTES
+    ) -> Compaction | None:
+        """A pass of compaction over all below *limit*, if it is time for one and none is under way.
+
+        When its `run` has ended, well or not, it is handed to `compacted`.
+        """
+        if self.failure is not None or not self.config.compacts or self._compaction is not None:
+            return None
+        closed = self._segments[: self._settled]
+        try:
+            count = first_uncleanable(closed, self.config, min(limit, self.synced_offset), now_ms)
+        except Corrupt as corrupt:
+            raise self.take_offline(corrupt) from corrupt
+        if not is_worthwhile(closed[:count], self.cleaned_offset, self.config, now_ms):
+            return None
+        self._compaction = Compaction(
+            self._disk,
+            self.name,
+            closed[:count],
+            self.cleaned or Cleaned(),
+            frozenset(self.producers.last_batches()),
+            self.config,
+            now_ms,
+            keys_budget_bytes,
+        )
+        return self._compaction
+
+    def compacted(self, compaction: Compaction) -> None:
+        """Let the new segments of *compaction* take the place of the old ones."""
+        self._compaction = None
+        if compaction.corrupt is not None:
+            self.take_offline(compaction.corrupt)
+        if self.failure is not None or not compaction.done:
+            return
+        for group in compaction.groups:
+            if group.new is None:
+                continue
+            if all(source.segment in self._segments for source in group.sources):
+                self._swap(group, group.new, compaction.unfinished(group))
+            else:
+                compaction.discard_group(group)  # some of it was deleted meanwhile
+        self.cleaned = compaction.cleaned
+
     def take_offline(self, why: Exception | str) -> Refused:
         """Refuse everything from now on; the refusal for whoever asked first."""
         if self.failure is None:
@@ -396,6 +460,9 @@ class Log:
 
     def save_for_quick_start(self) -> None:
         """Write what a next life would else have to work out. All of it can be lost without harm."""
+        if self._compaction is not None:
+            self._compaction.discard()
+            self._compaction = None
         # One that is there already was synced, and what is written here is not: it must stay.
         if self.has_producers and self._producers is not None and self.end_offset not in self._snapshots:
             path = snapshot_path(self.name, self.end_offset)
@@ -481,13 +548,33 @@ class Log:
         Not one whose closing is still to be synced: with it would go the only
         trace of who wrote it. It is its turn when that is done.
         """
-        settled = len(self._segments) - 1 - len(self._closing or ())
+        settled = self._settled
         count = 0
         while count < settled and self._segments[count + 1].base_offset <= self.start_offset:
             self._discard(self._segments[count])
             self.size_bytes -= self._segments[count].size_bytes
             count += 1
         del self._segments[:count]
+
+    @property
+    def _settled(self) -> int:
+        """How many segments are closed, and synced with all that lies beside them."""
+        return max(len(self._segments) - 1 - len(self._closing or ()), 0)
+
+    def _swap(self, group: Group, new: Written, unfinished: Sequence[str]) -> None:
+        first = self._segments.index(group.sources[0].segment)
+        old = self._segments[first : first + len(group.sources)]
+        for segment in old:
+            self._discard(segment)
+        segment = Segment(
+            self._disk, self.name, group.base_offset, self.config.index_interval_bytes, old[-1].created_ms
+        )
+        segment.trust(group.end_offset, new.size_bytes, new.newest, new.entries)
+        self._disk.rename(swap_path(self.name, group.base_offset, group.end_offset), segment.path(LOG))
+        self._disk.rename(unfinished[1], segment.path(INDEX))
+        self._disk.rename(unfinished[2], segment.path(TIME_INDEX))
+        self._segments[first : first + len(old)] = [segment]
+        self.size_bytes += new.size_bytes - sum([each.size_bytes for each in old])
 
     def _discard(self, segment: Segment) -> None:
         delay_ms = self.config.file_delete_delay_ms

@@ -3,10 +3,11 @@
 With it a log is opened without touching its directory. The file is believed by
 the very next life only, and only once.
 
-    name  topic id  start  created  producers  snapshots  epochs  segments
+    name  topic id  start  cleaned  created  producers  snapshots  epochs  segments
 
-*created* is when the newest segment was begun; *producers* 0 if none is
-remembered; snapshots, epochs and segments are lists with commas, `-` if empty.
+*cleaned* is how far compaction has been, *created* when the newest segment was
+begun; *producers* is 0 if none is remembered; snapshots, epochs and segments are
+lists with commas, `-` if empty.
 A segment is base:next:size:timestamp:offset:entries:entries, with `?` for
 what nobody has had to find out yet.
 """
@@ -14,6 +15,7 @@ what nobody has had to find out yet.
 from uuid import UUID
 
 from millstream.env.disk import Disk
+from millstream.storage.compaction import Cleaned
 from millstream.storage.config import LogConfig
 from millstream.storage.epochs import Epochs
 from millstream.storage.log import Log
@@ -29,8 +31,8 @@ def line(log: Log) -> str:
     epochs = ",".join([f"{epoch}:{start}" for epoch, start in log.epochs]) or "-"
     saved = "s" if log.epochs.has_file else "m"
     return (
-        f"{log.name} {log.topic_id.hex} {log.start_offset} {log.segments[-1].created_ms} "
-        f"{int(log.has_producers)} {snapshots} {saved}{epochs} {segments}"
+        f"{log.name} {log.topic_id.hex} {log.start_offset} {_cleaned(log)} "
+        f"{log.segments[-1].created_ms} {int(log.has_producers)} {snapshots} {saved}{epochs} {segments}"
     )
 
 
@@ -49,7 +51,7 @@ def open_log(
     now_ms: int,
 ) -> Log:
     """The log that *line* tells of."""
-    name, _, start_offset, created_ms, has_producers, snapshots, epochs, segments = line.split(" ")
+    name, _, start, cleaned, created_ms, has_producers, snapshots, epochs, segments = line.split(" ")
     interval = config.index_interval_bytes
     found = []
     for each in segments.split(","):
@@ -69,11 +71,17 @@ def open_log(
         config,
         now_ms,
         segments=found,
-        start_offset=int(start_offset),
+        start_offset=int(start),
+        cleaned=None if cleaned == "-" else Cleaned(*map(int, cleaned.split(","))),
         snapshots=[] if snapshots == "-" else [int(each) for each in snapshots.split(",")],
         producers=None if has_producers == "1" else Producers(),
         epochs=_epochs(epochs),
     )
+
+
+def _cleaned(log: Log) -> str:
+    cleaned = log.cleaned
+    return "-" if cleaned is None else f"{cleaned.gaps_offset},{cleaned.offset},{cleaned.offset_before}"
 
 
 def _segment(segment: Segment) -> str:

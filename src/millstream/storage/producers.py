@@ -77,6 +77,10 @@ class Producers:
         """What is remembered: epoch and batches by producer id."""
         return {id: (one.epoch, [each.astuple() for each in one.written]) for id, one in self._known.items()}
 
+    def last_batches(self) -> list[int]:
+        """The base offset of each producer's last batch."""
+        return [one.written[-1].base_offset for one in self._known.values() if one.written]
+
     def check(self, batch: Batch) -> Written | None:
         """Where *batch* went if it is here already; None if it comes next; else Refused.
 

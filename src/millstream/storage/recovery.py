@@ -10,25 +10,28 @@ the disk has failed us, and cutting would throw away what may be the only copy:
 the log is left as it is, and goes offline.
 """
 
+import re
 from collections.abc import Sequence
 from itertools import zip_longest
 from typing import Final, final
 
 from millstream.env.disk import Disk
 from millstream.storage import checkpoint
+from millstream.storage.compaction import UNFINISHED, Cleaned
 from millstream.storage.config import LogConfig
 from millstream.storage.cursor import FAR_AHEAD, Corrupt, Cursor
 from millstream.storage.epochs import Epochs
 from millstream.storage.known import Known
 from millstream.storage.log import METADATA
 from millstream.storage.producers import SNAPSHOT, Producers
-from millstream.storage.segment import INDEX, LOG, TIME_INDEX, Segment
+from millstream.storage.segment import INDEX, LOG, TIME_INDEX, Segment, file_name
 from millstream.storage.snapshots import note, restore, snapshot_path
 from millstream.storage.sync import Closing, epochs_path
 from millstream.storage.trash import DELETED, Trash
 
 CORRUPT: Final = ".corrupt"
 _DIGITS: Final = 20
+_SWAP_NAME: Final = re.compile(r"(\d{20})\.(\d{20})\.swap\Z")
 
 
 @final
@@ -44,6 +47,7 @@ class Recovery:
         self.producers: Producers | None = None
         self.epochs = Epochs()
         self.start_offset = known.start_offset
+        self.cleaned: Cleaned | None = None
         self.failure: str | None = None
         self.scanned_bytes = 0
         self.truncated_bytes = 0
@@ -85,6 +89,7 @@ class Recovery:
 
     def _look_around(self) -> None:
         """List the segments; remove what belongs to none of them."""
+        self._finish_compaction()
         names = self._disk.list(self._name)
         bases = [base for name in names if (base := _base(name, LOG)) is not None]
         self.snapshots = [offset for name in names if (offset := _base(name, SNAPSHOT)) is not None]
@@ -101,6 +106,30 @@ class Recovery:
             size = self._disk.open(segment.path(LOG)).size()
             segment.trust(max(following, base), size, None, None)
             self.segments.append(segment)
+
+    def _finish_compaction(self) -> None:
+        """Go on where compaction was cut off: back to the start, or on to the end."""
+        names = self._disk.list(self._name)
+        self.cleaned = Cleaned.read(self._disk, self._name)
+        if self.cleaned is not None and any(name.endswith(LOG + UNFINISHED) for name in names):
+            # Not all of the pass came to count, so none of it is taken to have.
+            self.cleaned.offset = self.cleaned.offset_before
+            self.cleaned.write(self._disk, self._name)
+        for name in names:
+            swap = _SWAP_NAME.match(name)
+            if name.endswith(UNFINISHED):
+                self._disk.remove(f"{self._name}/{name}")
+            elif swap is not None:
+                self._finish_swap(name, int(swap[1]), int(swap[2]))
+
+    def _finish_swap(self, swap: str, base_offset: int, end_offset: int) -> None:
+        """Put the new segment in the place of all it replaces."""
+        for name in self._disk.list(self._name):
+            for suffix in (INDEX, TIME_INDEX, LOG):
+                base = _base(name, suffix)
+                if base is not None and base_offset <= base < end_offset:
+                    self._trash.add_file(f"{self._name}/{name}", 0)
+        self._disk.rename(f"{self._name}/{swap}", f"{self._name}/{file_name(base_offset, LOG)}")
 
     def _first_to_scan(self) -> int:
         """The segment with the last synced offset.
@@ -194,10 +223,9 @@ class Recovery:
 
     def _may_have_gaps(self, offset: int, index: int) -> bool:
         """Whether compaction may have taken batches out at *offset*."""
-        cleaned_offset = self._known.cleaned_offset
-        if cleaned_offset is None:
+        if self.cleaned is None:
             return index + 1 < len(self.segments)
-        return offset < cleaned_offset
+        return offset < self.cleaned.gaps_offset
 
     def _forbid_cutting(self, offset: int, index: int, bad: Corrupt) -> None:
         """Raise *bad* if what lies from *offset* on may have been acknowledged."""

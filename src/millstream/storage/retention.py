@@ -27,10 +27,12 @@ def _too_old(segments: Sequence[Segment], retention_ms: int, now_ms: int) -> int
     if retention_ms < 0:
         return 0
     count = 0
-    for segment in segments:
-        if not segment.size_bytes or now_ms - _newest_ms(segment) <= retention_ms:
+    for index, segment in enumerate(segments):
+        if not segment.size_bytes:
+            continue  # nothing in it to have an age: it goes when one after it does
+        if now_ms - _newest_ms(segment) <= retention_ms:
             break
-        count += 1
+        count = index + 1
     return count
 
 

@@ -69,7 +69,7 @@ class Store:
         self._life = 0
         self._directories: set[str] = set()  # of logs that were found and not opened yet
         self._clean: dict[str, str] = {}
-        self._found = Checkpoints({}, {}, {})
+        self._found = Checkpoints({}, {})
         self._written: dict[str, list[str]] = {}
 
     @property
@@ -133,7 +133,7 @@ class Store:
             self._set_aside(name)
         self._directories.difference_update(strangers)
         self._clean = {}
-        self._found = Checkpoints({}, {}, {})  # logs opened from now on are new
+        self._found = Checkpoints({}, {})  # logs opened from now on are new
         return strangers
 
     def truncate(self, log: Log, offset: int) -> None:
@@ -224,6 +224,7 @@ class Store:
             snapshots=recovery.snapshots,
             producers=recovery.producers,
             epochs=recovery.epochs,
+            cleaned=recovery.cleaned,
         )
         if recovery.failure is not None:
             log.take_offline(recovery.failure)

@@ -50,8 +50,11 @@ class Trash:
     def add_file(self, path: str, delay_ms: int, file: File | None = None) -> None:
         """Take the file at *path* out of the way, to be removed after *delay_ms*; *file* is closed then."""
         if self._disk.exists(path):
-            self._disk.rename(path, path + DELETED)
-            self._things.append(_Thing(path + DELETED, delay_ms, [] if file is None else [file], is_dir=False))
+            new, tries = path + DELETED, 1
+            while self._disk.exists(new):
+                new, tries = f"{path}.{tries}{DELETED}", tries + 1
+            self._disk.rename(path, new)
+            self._things.append(_Thing(new, delay_ms, [] if file is None else [file], is_dir=False))
 
     def add(self, path: str, delay_ms: int, *, is_dir: bool, files: Sequence[File] = ()) -> None:
         """*path* already has a name that says it is to be removed; *files* of it are closed then.

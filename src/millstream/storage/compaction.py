@@ -1,0 +1,344 @@
+"""Compaction: of each key the last record, of everything else nothing.
+
+A closed segment is never changed. Those that are to be compacted are copied,
+without what is no longer wanted, into new files, a group of small ones into
+one. That is the long part, done in another thread on files of its own while
+the log goes on. Then the new file takes the place of the old ones:
+
+    1. `<base>.log.cleaned`   is written and synced; a crash leaves it, and it is removed
+    2. the log's file CLEANED says how far the log may have gaps from now on
+    3. `<base>.<end>.swap`    is what it is renamed to: from here on it is the new segment
+    4. the old segments are renamed to be deleted, and the swap to `<base>.log`
+
+A crash after 3 finds the swap and does 4 again. Only 4 is done by the log
+itself, on the loop: nothing but renames.
+"""
+
+from collections.abc import Sequence
+from typing import Final, final
+
+from millstream.env.disk import Disk, DiskFailed, File
+from millstream.records.batch import Batch
+from millstream.storage import checkpoint
+from millstream.storage.cleaning import Keys, cleaned, note_keys
+from millstream.storage.config import LogConfig
+from millstream.storage.cursor import FAR_AHEAD, Corrupt, Cursor
+from millstream.storage.indexes import Indexes
+from millstream.storage.segment import INDEX, LOG, MAX_RELATIVE, TIME_INDEX, Segment, file_name
+
+CLEANED: Final = "cleaner-offset-checkpoint"
+UNFINISHED: Final = ".cleaned"
+SWAP: Final = ".swap"
+KEYS_BUDGET_BYTES: Final = 128 << 20
+_WRITE_AT_ONCE: Final = 1 << 20
+
+
+def first_uncleanable(segments: Sequence[Segment], config: LogConfig, limit: int, now_ms: int) -> int:
+    """How many of the closed *segments*, oldest first, may be compacted: below *limit*, and not too young."""
+    count = 0
+    for segment in segments:
+        if segment.next_offset > limit:
+            break
+        if config.min_compaction_lag_ms and now_ms - segment.newest[0] < config.min_compaction_lag_ms:
+            break
+        count += 1
+    return count
+
+
+def is_worthwhile(segments: Sequence[Segment], cleaned_offset: int, config: LogConfig, now_ms: int) -> bool:
+    """Whether enough of *segments* has not been compacted yet, or something has waited too long."""
+    dirty = [segment for segment in segments if segment.next_offset > cleaned_offset]
+    if not dirty:
+        return False
+    dirty_bytes = sum([segment.size_bytes for segment in dirty])
+    all_bytes = sum([segment.size_bytes for segment in segments])
+    if dirty_bytes and dirty_bytes >= config.min_cleanable_dirty_ratio * all_bytes:
+        return True
+    return now_ms - dirty[0].created_ms > config.max_compaction_lag_ms
+
+
+@final
+class Source:
+    """A segment to be compacted, as another thread may see it."""
+
+    __slots__ = ("base_offset", "file", "next_offset", "segment", "size_bytes")
+
+    def __init__(self, disk: Disk, segment: Segment) -> None:
+        self.segment = segment
+        self.base_offset = segment.base_offset
+        self.next_offset = segment.next_offset
+        self.size_bytes = segment.size_bytes
+        self.file = disk.open(segment.path(LOG))
+
+    def cursor(self) -> Cursor:
+        return Cursor(self.file, 0, self.size_bytes, self.base_offset, FAR_AHEAD)
+
+
+@final
+class Cleaned:
+    """How far compaction has been: a file in the directory of a log it has been to.
+
+    Below *gaps_offset* batches may be missing, so recovery must not miss them.
+    Below *offset* nothing is left to do, unless the pass that said so was cut
+    off: then it is below *offset_before*.
+    """
+
+    __slots__ = ("gaps_offset", "offset", "offset_before")
+
+    def __init__(self, gaps_offset: int = 0, offset: int = 0, offset_before: int = 0) -> None:
+        self.gaps_offset = gaps_offset
+        self.offset = offset
+        self.offset_before = offset_before
+
+    def write(self, disk: Disk, directory: str) -> None:
+        lines = [f"gaps {self.gaps_offset}", f"cleaned {self.offset}", f"before {self.offset_before}"]
+        checkpoint.write(disk, f"{directory}/{CLEANED}", lines)
+
+    @classmethod
+    def read(cls, disk: Disk, directory: str) -> "Cleaned | None":
+        """What the file says; zeros if there is none, None if it cannot be read."""
+        path = f"{directory}/{CLEANED}"
+        if not disk.exists(path):
+            return cls()
+        lines = checkpoint.read(disk, path)
+        return None if lines is None else cls(*[int(line.split()[1]) for line in lines])
+
+
+@final
+class Group:
+    """Segments that become one; *new* is there once it is written, and None if nothing would change."""
+
+    __slots__ = ("new", "sources")
+
+    def __init__(self, sources: list[Source]) -> None:
+        self.sources = sources
+        self.new: Written | None = None
+
+    @property
+    def base_offset(self) -> int:
+        return self.sources[0].base_offset
+
+    @property
+    def end_offset(self) -> int:
+        return self.sources[-1].next_offset
+
+
+@final
+class Written:
+    """A new segment on the disk, not yet in its place."""
+
+    __slots__ = ("entries", "newest", "size_bytes")
+
+    def __init__(self, size_bytes: int, newest: tuple[int, int], entries: tuple[int, int]) -> None:
+        self.size_bytes = size_bytes
+        self.newest = newest
+        self.entries = entries
+
+
+@final
+class Compaction:
+    """One pass over a log. `run` may be called in any thread; then `Log.compacted` makes it count.
+
+    *last_words* are the offsets of the last batch of each producer, of which
+    at least the header must stay.
+    """
+
+    def __init__(
+        self,
+        disk: Disk,
+        directory: str,
+        segments: Sequence[Segment],
+        cleaned: Cleaned,
+        last_words: frozenset[int],
+        config: LogConfig,
+        now_ms: int,
+        keys_budget_bytes: int = KEYS_BUDGET_BYTES,
+    ) -> None:
+        self.cleaned_offset = cleaned.offset
+        self.groups: list[Group] = []
+        self.done = False
+        self.corrupt: Corrupt | None = None
+        self.read_bytes = 0
+        self.written_bytes = 0
+        self._disk = disk
+        self._directory = directory
+        self._sources = [Source(disk, segment) for segment in segments]
+        self._before = cleaned
+        self._last_words = last_words
+        self._config = config
+        self._now_ms = now_ms
+        self._keys = Keys(keys_budget_bytes)
+
+    @property
+    def cleaned(self) -> Cleaned:
+        """How far compaction has been, once this pass counts."""
+        gaps_offset = max(self._before.gaps_offset, self.cleaned_offset)
+        return Cleaned(gaps_offset, self.cleaned_offset, self._before.offset)
+
+    def run(self) -> None:
+        """Write the new segments. After an OSError nothing is left of them, if the disk lets us."""
+        try:
+            self._note_keys()
+            self._write_groups()
+            self._announce()
+            self.done = True
+        except Corrupt as corrupt:
+            self.corrupt = corrupt
+            self.discard()
+        except DiskFailed:
+            raise
+        except OSError:
+            self.discard()
+            raise
+        finally:
+            for source in self._sources:
+                source.file.close()
+
+    def discard(self) -> None:
+        """Remove all that was written: it is not wanted any more."""
+        for group in self.groups:
+            self.discard_group(group)
+        if self.done:
+            Cleaned(self.cleaned.gaps_offset, self._before.offset).write(self._disk, self._directory)
+
+    def discard_group(self, group: Group) -> None:
+        group.new = None
+        for path in self.unfinished(group):
+            self._disk.remove(path)
+        self._disk.remove(swap_path(self._directory, group.base_offset, group.end_offset))
+
+    # Helpers
+
+    def _note_keys(self) -> None:
+        """Learn the last offset of each key in what was not compacted yet, as far as memory goes."""
+        for source in self._sources:
+            if source.next_offset <= self.cleaned_offset:
+                continue
+            cursor = source.cursor()
+            while cursor.step():
+                if cursor.base_offset >= self.cleaned_offset:
+                    if self._keys.is_full:
+                        return
+                    note_keys(self._keys, cursor.batch())
+                    self.cleaned_offset = cursor.next_offset
+            self.cleaned_offset = source.next_offset
+
+    def _write_groups(self) -> None:
+        """Copy the segments up to where keys were noted, as many into one as it may hold."""
+        writer: _Writer | None = None
+        for source in self._sources:
+            if source.base_offset >= self.cleaned_offset:
+                break
+            if writer is None or not writer.takes(source, self._config.segment_bytes):
+                if writer is not None:
+                    self._finish(writer)
+                group = Group([])
+                self.groups.append(group)
+                group.sources.append(source)
+                path = self.unfinished(group)[0]
+                file = checkpoint.write_loosely(self._disk, path, b"")
+                writer = _Writer(file, group, self._config.index_interval_bytes)
+            else:
+                writer.group.sources.append(source)
+            self._copy(source, writer)
+        if writer is not None:
+            self._finish(writer)
+
+    def _copy(self, source: Source, writer: "_Writer") -> None:
+        cursor = source.cursor()
+        while cursor.step():
+            cursor.check()
+            data = self._left_of(cursor)
+            if data is not None:
+                writer.add(data)
+        self.read_bytes += source.size_bytes
+
+    def _finish(self, writer: "_Writer") -> None:
+        group = writer.group
+        written = writer.finish()
+        log_path, index_path, time_path = self.unfinished(group)
+        if len(group.sources) == 1 and written.size_bytes == group.sources[0].size_bytes:
+            self._disk.remove(log_path)
+            return
+        indexes = writer.indexes
+        for path, data in ((index_path, indexes.offsets.to_bytes()), (time_path, indexes.times.to_bytes())):
+            file = checkpoint.write_loosely(self._disk, path, data)
+            file.sync()
+            file.close()
+        self.written_bytes += written.size_bytes
+        group.new = written
+
+    def _left_of(self, cursor: Cursor) -> bytes | memoryview | None:
+        batch = cursor.batch()
+        if cursor.base_offset >= self.cleaned_offset:
+            return batch.data
+        keep_empty = cursor.base_offset in self._last_words
+        return cleaned(
+            batch, self._keys, self._now_ms, self._config.delete_retention_ms, keep_empty=keep_empty
+        )
+
+    def _announce(self) -> None:
+        """From here on a crash means going on, not going back."""
+        changed = [group for group in self.groups if group.new is not None]
+        self.cleaned.write(self._disk, self._directory)
+        for group in changed:
+            swap = swap_path(self._directory, group.base_offset, group.end_offset)
+            self._disk.rename(self.unfinished(group)[0], swap)
+        if changed:
+            self._disk.sync_dir(self._directory)
+
+    def unfinished(self, group: Group) -> list[str]:
+        """Where its segment and indexes are while they are written; the indexes stay there until the swap."""
+        names = [file_name(group.base_offset, suffix) for suffix in (LOG, INDEX, TIME_INDEX)]
+        return [f"{self._directory}/{name}{UNFINISHED}" for name in names]
+
+
+@final
+class _Writer:
+    """Writes a segment from its start to its end."""
+
+    __slots__ = ("_file", "_interval", "_newest", "_pending", "_pending_bytes", "_size", "group", "indexes")
+
+    def __init__(self, file: File, group: Group, interval: int) -> None:
+        self.group = group
+        self.indexes = Indexes.empty(group.base_offset)
+        self._file = file
+        self._interval = interval
+        self._newest = (-1, -1)
+        self._pending: list[bytes | memoryview] = []
+        self._pending_bytes = 0
+        self._size = 0
+
+    def takes(self, source: Source, segment_bytes: int) -> bool:
+        """Whether all of *source* would still fit in."""
+        if source.next_offset - self.group.base_offset > MAX_RELATIVE:
+            return False
+        return self._size + source.size_bytes <= segment_bytes
+
+    def add(self, data: bytes | memoryview) -> None:
+        batch = Batch(data)
+        if batch.max_timestamp_ms > self._newest[0]:
+            self._newest = (batch.max_timestamp_ms, batch.last_offset)
+        self.indexes.note(batch.last_offset, self._size, self._newest, self._interval)
+        self._size += batch.size
+        self._pending.append(data)
+        self._pending_bytes += batch.size
+        if self._pending_bytes >= _WRITE_AT_ONCE:
+            self._flush()
+
+    def finish(self) -> Written:
+        self._flush()
+        self.indexes.times.add(*self._newest)
+        self._file.sync()
+        self._file.close()
+        return Written(self._size, self._newest, self.indexes.entries)
+
+    def _flush(self) -> None:
+        self._file.append(*self._pending)
+        self._pending = []
+        self._pending_bytes = 0
+
+
+def swap_path(directory: str, base_offset: int, end_offset: int) -> str:
+    """Where the new segment waits that is to replace all from *base_offset* to *end_offset*."""
+    return f"{directory}/{base_offset:020d}.{end_offset:020d}{SWAP}"
