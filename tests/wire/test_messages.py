@@ -98,7 +98,9 @@ def check(message: Message, api: Api, kind: str, version: int) -> None:
     assert same(message, theirs)
     assert kio_write(theirs) == written
     assert read_message(type(message), written, version) == message
-    if not (api.name == "ApiVersions" and kind == "response"):  # kafka-python reads any error as v0
+    unheard_of = api.name.startswith("ConsumerGroup")  # by kafka-python, which knows classic groups only
+    # It reads any error in an ApiVersions response as version 0.
+    if not unheard_of and not (api.name == "ApiVersions" and kind == "response"):
         assert kafka_python_again(kafka_python_class(api, kind), written, version) == written
 
 
@@ -111,7 +113,8 @@ def differing_defaults(ours: Struct, theirs: Any) -> list[str]:
         ours_value, theirs_value = getattr(ours, name), getattr(theirs, f.name)
         default = getattr(fresh, name)
         nothing = f.default is dataclasses.MISSING
-        if default not in NOTHING if nothing else not same(default, f.default):
+        empty = default in NOTHING or (isinstance(default, Struct) and default == type(default)())
+        if not empty if nothing else not same(default, f.default):
             found.append(f"{type(ours).__name__}.{name}")
         if isinstance(ours_value, list) and ours_value and isinstance(ours_value[0], Struct):
             found += differing_defaults(ours_value[0], theirs_value[0])

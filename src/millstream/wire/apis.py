@@ -102,6 +102,8 @@ APIS: Final[dict[int, Api]] = {
         Api(55, "DescribeQuorum", (0, 2), 0),
         Api(57, "UpdateFeatures", (0, 2), 0),
         Api(60, "DescribeCluster", (0, 2), 0),
+        Api(68, "ConsumerGroupHeartbeat", (0, 1), 0),
+        Api(69, "ConsumerGroupDescribe", (0, 1), 0),
         Api(74, "ListConfigResources", (0, 1), 0),
         Api(75, "DescribeTopicPartitions", (0, 0), 0),
     )
