@@ -1,17 +1,19 @@
 """A broker that does as it is told, for what a real one would rarely do."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import Any, TypeVar
 
 from millstream.client.connection import Connection
+from millstream.sim.loop import SimLoop
 from millstream.wire.apis import APIS, RequestHeader
 from millstream.wire.frame import FrameBuffer, response_frame
 from millstream.wire.message import Message, read_message
 from millstream.wire.messages.api_versions import ApiVersionsResponse, ApiVersionsResponseApiKey
 from millstream.wire.primitives import Reader
 
+T = TypeVar("T")
 Answer = Callable[[Any], Message | Awaitable[Message | None] | None]
 
 
@@ -39,8 +41,8 @@ class Peer:
             writer.transport.abort()
 
     @asynccontextmanager
-    async def serving(self) -> AsyncIterator["Peer"]:
-        server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
+    async def serving(self, host: str = "127.0.0.1", port: int = 0) -> AsyncIterator["Peer"]:
+        server = await asyncio.start_server(self._serve, host, port)
         self.port = server.sockets[0].getsockname()[1]
         try:
             yield self
@@ -77,3 +79,14 @@ class Peer:
                 response = await answer if isinstance(answer, Awaitable) else answer
                 if response is not None:
                     writer.write(response_frame(response, header.api_version, header.correlation_id))
+
+
+def play(story: Coroutine[Any, Any, T], seed: int = 1) -> T:
+    """Run *story* where time and network are simulated; nothing may be left unhandled."""
+    loop = SimLoop(seed)
+    try:
+        result = loop.run_until_complete(story)
+        assert not loop.mishaps, loop.mishaps
+        return result
+    finally:
+        loop.close()

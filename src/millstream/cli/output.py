@@ -12,6 +12,7 @@ from typing import Final, TextIO, final
 import click
 
 FORMATS: Final = ("table", "plain", "json")
+_ON_ONE_LINE: Final = {ord(each): " " for each in "\t\n\r"}
 _WIDE: Final = 10_000  # columns when not on a terminal: nothing is cut or wrapped
 
 
@@ -26,7 +27,7 @@ class Cell:
 
     @property
     def plain(self) -> str:
-        return "-" if self.value is None else str(self.value).replace("\t", " ").replace("\n", " ")
+        return "-" if self.value is None else str(self.value).translate(_ON_ONE_LINE)
 
 
 @final

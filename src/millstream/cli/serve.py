@@ -14,7 +14,7 @@ import click
 from millstream.broker.live_config import LiveConfig
 from millstream.cli.exits import Exit, Failure
 from millstream.env.clock import SystemClock
-from millstream.env.disk import DirectoryInUse, RealDisk
+from millstream.env.disk import DirectoryInUse, DiskFailed, RealDisk
 from millstream.env.environment import Env
 from millstream.env.local import LocalRegistry, RegistryDamaged
 from millstream.node import logs
@@ -85,13 +85,26 @@ async def _serve(live: LiveConfig) -> int:
         raise Failure(
             str(error.strerror if isinstance(error, CannotListen) else error), Exit.CANNOT_START
         ) from None
+    except DiskFailed as error:
+        raise _failure_of(error) from error
+    except OSError as error:
+        raise Failure(f"cannot use {config.data_dir}: {error.strerror}", Exit.CANNOT_START) from error
     for address in node.addresses:
         click.echo(f"millstream: serving Kafka on {address}, data in {disk.root}", err=True)
     broken = node.broker.broken
     broken.add_done_callback(lambda _: told.set())
     await told.wait()
-    await node.stop()
-    return Exit.DISK_FAILED if broken.done() else Exit.OK
+    try:
+        await node.stop()
+    except DiskFailed as error:
+        raise _failure_of(error) from error
+    if broken.done():
+        raise _failure_of(disk.failure or broken.result())
+    return Exit.OK
+
+
+def _failure_of(error: OSError) -> Failure:
+    return Failure(f"the disk failed: {error.strerror}; see to it before the next start", Exit.DISK_FAILED)
 
 
 def _loop_factory() -> type[asyncio.AbstractEventLoop] | None:

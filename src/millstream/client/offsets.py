@@ -38,7 +38,7 @@ async def list_offsets(
         found: dict[TopicPartition, int | None] = {}
         for answer in await all_of(asked):
             found.update(answer)
-        return found
+        return {partition: found[partition] for partition in wanted}
 
     return await client.retry(attempt)
 
