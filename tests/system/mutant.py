@@ -25,11 +25,6 @@ def no_fsync() -> None:
     RealFile.sync = sync_some  # type: ignore[method-assign]
 
 
-def no_dir_fsync() -> None:
-    """A file's name is never synced."""
-    RealDisk.sync_dir = _nothing  # type: ignore[method-assign]
-
-
 def rename_before_fsync() -> None:
     """A small file takes the old one's place before it is on the disk."""
 
@@ -59,7 +54,6 @@ def retry_fsync() -> None:
 MUTANTS: dict[str, Callable[[], None]] = {
     "none": lambda: None,
     "no-fsync": no_fsync,
-    "no-dir-fsync": no_dir_fsync,
     "rename-before-fsync": rename_before_fsync,
     "retry-fsync": retry_fsync,
 }
@@ -69,10 +63,6 @@ def command(rule: str) -> tuple[str, ...]:
     """How to run the mutant that breaks *rule*."""
     assert rule in MUTANTS
     return (sys.executable, os.path.abspath(__file__), rule)
-
-
-def _nothing(*_: object) -> None:
-    """What a mutant does instead of what it should."""
 
 
 if __name__ == "__main__":

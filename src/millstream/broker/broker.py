@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Awaitable, Mapping, Sequence
+from dataclasses import replace
 from typing import Final, final
 
 from millstream.broker.checkpoints import Checkpoints
@@ -10,6 +11,7 @@ from millstream.broker.chores import Chores
 from millstream.broker.commit import Commit
 from millstream.broker.config import BrokerConfig
 from millstream.broker.configs import Change, Configs, Described
+from millstream.broker.disk_errors import GuardedRegistry, refusal_of
 from millstream.broker.fetch import Fetch, Found, Wanted, bytes_in
 from millstream.broker.group_log import OffsetsTopic
 from millstream.broker.groups import Groups
@@ -54,10 +56,12 @@ class Broker:
         self.store = store
         self.broken: asyncio.Future[OSError] = asyncio.get_running_loop().create_future()
         config = self.config
+        env = replace(env, registry=GuardedRegistry(env.registry, self._fail))
         self.topics = Topics(env, store, config, lambda: live.get(LogConfig))
         self.configs = Configs(env.registry, self.topics, live)
         self.quotas = BrokerQuotas(env.registry)
         self._commit = Commit(self._fail)
+        self.topics.settled = self._commit.settled
         self._checkpoints = Checkpoints(store)
         self._produce = Produce(env.clock, self._commit, store.space, self._fail)
         self._fetch = Fetch(self.topics, config)
@@ -162,7 +166,10 @@ class Broker:
         """Give up the records below *offset*; the new first offset, once that is safe."""
         hosted = self.topics.hosted(topic, index)
         start_offset = hosted.partition.delete_before(offset)
-        await self._checkpoints.note()
+        try:
+            await self._checkpoints.note()
+        except OSError as error:
+            raise refusal_of(error, self._fail) from error
         return start_offset
 
     async def new_producer_id(self, session: Session) -> int:
@@ -203,7 +210,10 @@ class Broker:
 
     async def delete_topic(self, session: Session, name: str, *, strict: bool = True) -> Topic:
         self.quotas.changed(session, self.topics.topic(name).partitions, strict=strict)
-        return await self.topics.delete(name)
+        try:
+            return await self.topics.delete(name)
+        except OSError as error:
+            raise refusal_of(error, self._fail) from error
 
     async def grow_topic(
         self,

@@ -21,7 +21,7 @@ from millstream.storage.store import Store
 
 log = logging.getLogger(__name__)
 
-_SPACE_SECONDS: Final = 1.0
+_LOOK_SECONDS: Final = 1.0
 _BALLAST_SECONDS: Final = 2.0  # after the start, which should not wait for it
 _SWEEP_SECONDS: Final = 15.0
 _LOGS_A_SLICE: Final = 200
@@ -53,7 +53,7 @@ class Chores:
     def start(self) -> None:
         config = self._config()
         self._tasks.append(asyncio.create_task(self._have_ballast()))
-        self._every(_SPACE_SECONDS, self._look_at_space)
+        self._every(_LOOK_SECONDS, self._look_at_disk)
         self._every(_SWEEP_SECONDS, self._sweep)
         self._every(config.checkpoint_ms / 1000, self._checkpoint)
         self._every(config.retention_check_ms / 1000, self._retain)
@@ -85,14 +85,19 @@ class Chores:
         except OSError as error:
             log.warning("no ballast: the disk is too full for it error=%s", error.strerror)
 
-    async def _look_at_space(self) -> None:
+    async def _look_at_disk(self) -> None:
+        # Whoever met the failure may have gone by now: nobody else will say.
+        if self._disk.failure is not None:
+            self._failed(self._disk.failure)
         space = self._store.space
         space.min_free_percent = self._config().min_free_percent
         was_full = space.is_full
         space.look()
         if space.is_full and not was_full:
             log.error("disk almost full: writes are refused free_bytes=%d", self._disk.free_bytes())
-        elif was_full and not space.is_full:
+        if space.is_full:
+            await self._sweep()  # what is to go goes now
+        elif was_full:
             log.info("disk has room again: writes are served free_bytes=%d", self._disk.free_bytes())
 
     async def _sweep(self) -> None:

@@ -23,7 +23,7 @@ class Commit:
         self.syncs = 0
         self._failed = failed
         self._running = 0
-        self._idle: asyncio.Future[None] | None = None
+        self._ended: asyncio.Future[None] | None = None
 
     def appended(self, hosted: Hosted) -> None:
         """*hosted* has grown: see to it that it gets committed."""
@@ -40,12 +40,15 @@ class Commit:
             # Not at once: whatever else this turn of the loop appends shares the sync.
             asyncio.get_running_loop().call_soon(self._start, hosted)
 
+    async def settled(self, hosted: Hosted) -> None:
+        """Return when no sync of *hosted* is under way."""
+        while hosted.syncing:
+            await self._next_end()
+
     async def drained(self) -> None:
         """Return when no sync is under way."""
         while self._running:
-            if self._idle is None:
-                self._idle = asyncio.get_running_loop().create_future()
-            await asyncio.shield(self._idle)
+            await self._next_end()
 
     def _start(self, hosted: Hosted) -> None:
         sync = None if hosted.dropped else hosted.partition.log.unsynced()
@@ -66,6 +69,7 @@ class Commit:
             return
         if isinstance(error, OSError):
             self._failed(error)
+            self._end(hosted)  # whoever waits for that need not wait for ever
             return
         if error is not None:
             raise error
@@ -79,6 +83,11 @@ class Commit:
     def _end(self, hosted: Hosted) -> None:
         hosted.syncing = False
         self._running -= 1
-        if self._running == 0 and self._idle is not None:
-            self._idle.set_result(None)
-            self._idle = None
+        if self._ended is not None:
+            self._ended.set_result(None)
+            self._ended = None
+
+    async def _next_end(self) -> None:
+        if self._ended is None:
+            self._ended = asyncio.get_running_loop().create_future()
+        await asyncio.shield(self._ended)

@@ -57,6 +57,7 @@ class Topics:
     ) -> None:
         self.image = Image()
         self.deleted: Callable[[str], None] = lambda name: None
+        self.settled: Callable[[Hosted], Awaitable[None]] = _at_once
         self._env = env
         self._store = store
         self._config = config
@@ -168,7 +169,10 @@ class Topics:
                 room -= topic.partitions
         topics = [result for result in results if isinstance(result, Topic)]
         if topics and not validate_only:
-            await self._store_topics(topics)
+            try:
+                await self._store_topics(topics)
+            except Refused as refusal:
+                return [refusal if isinstance(result, Topic) else result for result in results]
         return results
 
     def _planned(self, new: NewTopic, taken: Mapping[str, str], room: int) -> Topic:
@@ -256,6 +260,8 @@ class Topics:
         gone = Refused(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"topic {name!r} was deleted")
         for hosted in self._hosted.pop(name):
             hosted.drop(gone)
+            # A sync under way writes by name: it must not find a new topic's directory there.
+            await self.settled(hosted)
             self._store.delete_log(hosted.partition.log)
         self.deleted(name)
         log.info("topic deleted topic=%s id=%s", name, topic.id)
@@ -318,6 +324,10 @@ def check_name(name: str) -> None:
             ErrorCode.INVALID_TOPIC_EXCEPTION,
             f"{name!r} is no topic name: letters, digits, '.', '_' and '-' are",
         )
+
+
+async def _at_once(hosted: Hosted) -> None:
+    """There is nothing to wait for."""
 
 
 def _collision_key(name: str) -> str:

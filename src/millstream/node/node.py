@@ -13,6 +13,7 @@ from uuid import UUID
 from millstream.broker.broker import Broker
 from millstream.broker.config import BrokerConfig
 from millstream.broker.live_config import LiveConfig
+from millstream.env.disk import DiskFailed
 from millstream.env.environment import Env
 from millstream.env.registry import ABSENT
 from millstream.gateways.config import GatewayConfig
@@ -79,8 +80,17 @@ class Node:
         if self.broker.broken.done():
             self._store.release()
         else:
-            await asyncio.get_running_loop().run_in_executor(None, self._store.close)
+            await self._close_store()
         await self._env.registry.stop()
+
+    async def _close_store(self) -> None:
+        try:
+            await asyncio.get_running_loop().run_in_executor(None, self._store.close)
+        except DiskFailed:
+            raise
+        except OSError as error:
+            # All that was acknowledged is safe. What is missing only saves time at the next start.
+            log.warning("no room for a goodbye: the next start will take longer error=%s", error.strerror)
 
     async def _listen(self, listener: Listener, dispatch: Dispatch) -> None:
         door = Door("kafka", lambda: self._live.get(GatewayConfig), self.broker.quotas.connects)

@@ -1,0 +1,81 @@
+"""What a broker does when the disk under it is slow, or fails where nobody is looking."""
+
+import asyncio
+import os
+import threading
+from pathlib import Path
+from random import Random
+
+import pytest
+from tests.broker.support import SESSION, batch, running
+
+from millstream.broker import chores
+from millstream.broker.topics import NewTopic
+from millstream.env.disk import DiskFailed, RealDisk
+from millstream.errors import Refused
+from millstream.sim.disk import SimDisk
+
+
+def test_a_topic_s_files_stay_until_the_sync_under_way_is_done(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What it writes it writes by name: by then a new topic of that name may have made a directory."""
+    syncing, go_on = threading.Event(), threading.Event()
+    sync = os.fdatasync
+
+    def slowly(fd: int) -> None:
+        if "/t-0/" in os.readlink(f"/proc/self/fd/{fd}"):
+            syncing.set()
+            assert go_on.wait(30)
+        sync(fd)
+
+    async def story() -> None:
+        async with running(RealDisk(str(tmp_path))) as broker:
+            await broker.create_topics(SESSION, [NewTopic("t")])
+            accepted = broker.produce(SESSION, "t", 0, batch(), -1)
+            await asyncio.to_thread(syncing.wait, 30)
+            deleting = asyncio.create_task(broker.delete_topic(SESSION, "t"))
+            assert accepted.safe is not None
+            with pytest.raises(Refused):
+                await accepted.safe
+            await asyncio.sleep(0)
+            assert (tmp_path / "t-0").exists()
+            go_on.set()
+            await deleting
+            assert not (tmp_path / "t-0").exists()
+
+    monkeypatch.setattr(os, "fdatasync", slowly)
+    asyncio.run(story())
+
+
+def test_a_sync_that_fails_while_the_broker_stops_does_not_keep_it_from_stopping(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stopping = threading.Event()
+
+    def failing(fd: int) -> None:
+        if "/t-0/" in os.readlink(f"/proc/self/fd/{fd}"):
+            assert stopping.wait(30)
+            raise OSError(5, "Input/output error")
+
+    async def story() -> None:
+        async with asyncio.timeout(10), running(RealDisk(str(tmp_path))) as broker:
+            await broker.create_topics(SESSION, [NewTopic("t")])
+            broker.produce(SESSION, "t", 0, batch(), 0)
+            asyncio.get_running_loop().call_later(0.05, stopping.set)
+
+    monkeypatch.setattr(os, "fdatasync", failing)
+    with pytest.raises(DiskFailed):  # the goodbye fails too, as it must
+        asyncio.run(story())
+
+
+def test_a_failure_that_nobody_told_of_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def story() -> None:
+        disk = SimDisk(Random(1))
+        async with asyncio.timeout(10), running(disk) as broker:
+            disk.failure = OSError(5, "Input/output error")
+            assert await broker.broken is disk.failure
+            disk.failure = None
+
+    monkeypatch.setattr(chores, "_LOOK_SECONDS", 0.001)
+    asyncio.run(story())
