@@ -53,15 +53,20 @@ class Story:
         self.log: Log
         self._open()
 
-    def run(self, steps: list[Step], cut_after: int | None = None) -> None:
-        """Take the steps; if the power goes on the way, or at the end, find out what is left."""
+    def run(self, steps: list[Step], cut_after: int | None = None, end: str = "crash") -> None:
+        """Take the steps; then, or after so many changes to the disk, end, and find out what is left."""
         self.sim.cut_after = cut_after
         try:
             for name, argument in steps:
                 getattr(self, f"_{name}")(argument)
         except PowerCut:
             pass
-        self._crash(None)
+        if end == "crash":
+            self._crash(None)
+        else:
+            self.sim.kill()
+            self._open()
+            self.check()
 
     def check(self) -> None:
         """All that was promised is there, and all that is there was written."""

@@ -12,13 +12,18 @@ from millstream.sim.disk import SimDisk
 @settings(max_examples=200, deadline=None, report_multiple_bugs=False)
 @given(
     lives=st.lists(
-        st.tuples(st.lists(STEPS, max_size=25), st.none() | st.integers(0, 80)), min_size=1, max_size=3
+        st.tuples(
+            st.lists(STEPS, max_size=25), st.none() | st.integers(0, 80), st.sampled_from(["crash", "kill"])
+        ),
+        min_size=1,
+        max_size=3,
     ),
     seed=st.integers(0, 1 << 32),
 )
 def test_every_life_begins_where_the_last_one_was_safe(
-    lives: list[tuple[list[Step], int | None]], seed: int
+    lives: list[tuple[list[Step], int | None, str]], seed: int
 ) -> None:
     story = Story(SimDisk(Random(seed)))
-    for steps, cut_after in lives:
-        story.run(steps, cut_after)
+    for steps, cut_after, end in lives:
+        story.run(steps, cut_after, end)
+    story.run([])

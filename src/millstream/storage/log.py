@@ -12,7 +12,6 @@ written to is a few hundred bytes of memory. From then on the directory holds
 """
 
 import errno
-from bisect import bisect_right
 from collections.abc import Sequence
 from typing import Final, final
 from uuid import UUID
@@ -20,24 +19,21 @@ from uuid import UUID
 from millstream.env.disk import Disk, DiskFailed, File
 from millstream.errors import ErrorCode, Refused
 from millstream.records.batch import Batch
-from millstream.records.crc import crc32c
-from millstream.records.read import Record
 from millstream.storage import checkpoint, retention
+from millstream.storage.chain import Chain
 from millstream.storage.compaction import (
     KEYS_BUDGET_BYTES,
     Cleaned,
     Compaction,
-    Group,
-    Written,
     first_uncleanable,
     is_worthwhile,
-    swap_path,
 )
 from millstream.storage.config import LogConfig
 from millstream.storage.cursor import Corrupt
 from millstream.storage.epochs import Epochs
 from millstream.storage.producers import Producers
-from millstream.storage.segment import INDEX, LOG, MAX_RELATIVE, TIME_INDEX, Segment, Slice
+from millstream.storage.rolling import is_due, must_roll
+from millstream.storage.segment import INDEX, TIME_INDEX, Segment, Slice
 from millstream.storage.snapshots import restore, snapshot_path
 from millstream.storage.sync import Closing, Sync, epochs_path
 from millstream.storage.trash import Trash
@@ -63,20 +59,17 @@ class Log:
     """
 
     __slots__ = (
-        "_closing",
+        "_chain",
         "_compaction",
         "_disk",
         "_epochs",
         "_generation",
         "_metadata",
-        "_names",
         "_names_synced",
         "_new_directory",
         "_opened_ms",
         "_producers",
-        "_segments",
         "_snapshots",
-        "_trash",
         "appended_bytes",
         "cleaned",
         "config",
@@ -84,7 +77,6 @@ class Log:
         "failure",
         "name",
         "partition",
-        "size_bytes",
         "start_offset",
         "synced_is_known",
         "synced_offset",
@@ -122,22 +114,18 @@ class Log:
         self.end_offset = segments[-1].next_offset if segments else 0
         self.synced_offset = self.end_offset
         self.synced_is_known = True
-        self.size_bytes = sum([segment.size_bytes for segment in segments]) if segments else 0
         self.appended_bytes = 0
         self.cleaned = cleaned
         self.failure: str | None = None
         self._disk = disk
-        self._trash = trash
+        self._chain = Chain(disk, trash, self.name, segments or [])
         self._opened_ms = now_ms
-        self._segments = segments or []
         self._snapshots = tuple(snapshots)
         self._producers = producers
         self._epochs = epochs
         self._metadata: File | None = None
         self._new_directory = False
-        self._closing: list[Closing] | None = None
         self._compaction: Compaction | None = None
-        self._names = 0
         self._names_synced = 0
         self._generation = 0
 
@@ -165,7 +153,11 @@ class Log:
 
     @property
     def segments(self) -> Sequence[Segment]:
-        return self._segments
+        return self._chain.segments
+
+    @property
+    def size_bytes(self) -> int:
+        return self._chain.size_bytes
 
     @property
     def snapshots(self) -> tuple[int, ...]:
@@ -203,6 +195,7 @@ class Log:
             raise self._refusal()
         assert batch.base_offset == self.end_offset, (batch.base_offset, self.end_offset)
 
+        producers = self.producers if batch.producer_id >= 0 else None
         segment = self._writable(batch, now_ms)
         try:
             segment.append(batch)
@@ -213,10 +206,9 @@ class Log:
             raise
         if batch.leader_epoch > self.epochs.latest:
             self.epochs.assign(batch.leader_epoch, batch.base_offset)
-        if batch.producer_id >= 0:
-            self.producers.apply(batch, now_ms)
+        if producers is not None:
+            producers.apply(batch, now_ms)
         self.end_offset = segment.next_offset
-        self.size_bytes += batch.size
         self.appended_bytes += batch.size
 
     def unsynced(self, *, all: bool = False) -> Sync | None:
@@ -225,15 +217,16 @@ class Log:
         Where a topic leaves syncing to the system, only closed segments are
         synced, unless *all* is asked for.
         """
-        if self.failure is not None or not self._segments:
+        chain = self._chain
+        if self.failure is not None or not chain.segments:
             return None
-        active = self._segments[-1]
+        active = chain.active
         lazy = self.config.flush_policy == "os" and not all
         end_offset = active.base_offset if lazy else self.end_offset
-        if end_offset <= self.synced_offset and not self._closing:
+        if end_offset <= self.synced_offset and not chain.closing:
             return None
         active.bookmark()  # consumers will ask for everything up to here
-        directories = [self.name] if self._names != self._names_synced else []
+        directories = [self.name] if chain.names != self._names_synced else []
         if self._new_directory:
             directories.append("")
         unsaved = self.epochs.unsaved_from is not None
@@ -241,9 +234,9 @@ class Log:
             self._disk,
             end_offset,
             self._generation,
-            self._names,
+            chain.names,
             metadata=self._metadata,
-            closing=list(self._closing or ()),
+            closing=list(chain.closing or ()),
             active=None if lazy else active.file,
             directories=directories,
             epochs=self.epochs.lines() if unsaved else None,
@@ -256,17 +249,18 @@ class Log:
             return
         self.synced_offset = max(self.synced_offset, sync.end_offset)
         self._names_synced = max(self._names_synced, sync.names)
-        if self._closing:
-            self._closing = [closing for closing in self._closing if not closing.done] or None
+        self._chain.settle()
         if sync.epochs_saved is not None and sync.epochs_saved == self.epochs.lines():
             self.epochs.saved()
         self._metadata = None
         self._new_directory = False
-        self._drop_below_start()
+        self._chain.drop_below(self.start_offset, self.config.file_delete_delay_ms)
 
     def roll_if_due(self, now_ms: int) -> bool:
         """Start a new segment if this one has reached its age; whether it had."""
-        if self.failure is not None or not self._segments or not self._due(self._segments[-1], now_ms):
+        if self.failure is not None or not self._chain.segments:
+            return False
+        if not is_due(self._chain.active, self.config, now_ms):
             return False
         self._roll(now_ms)
         return True
@@ -289,60 +283,38 @@ class Log:
                 f"offset {offset} of {self.name} is not within {self.start_offset} to {self.end_offset}",
             )
         try:
-            for segment in self._segments[self._holding(offset) :]:
-                if segment.base_offset >= end_offset:
-                    return None
-                found = segment.read(offset, max_bytes, end_offset)
-                if found is not None:
-                    return found
+            return self._chain.read(offset, max_bytes, end_offset)
         except Corrupt as corrupt:
             raise self.take_offline(corrupt) from corrupt
-        return None
 
     def batch_start(self, offset: int) -> int:
         """Where the batch that holds *offset*, or follows it, begins; the end of the log if there is none."""
         if self.failure is not None:
             raise self._refusal()
         try:
-            for segment in self._segments[self._holding(offset) :]:
-                cursor = segment.cursor(segment.locate(offset))
-                if cursor.step():
-                    return cursor.base_offset
+            return self._chain.batch_start(offset)
         except Corrupt as corrupt:
             raise self.take_offline(corrupt) from corrupt
-        return self.end_offset
 
     def find_time(self, timestamp_ms: int, end_offset: int) -> tuple[int, int] | None:
         """(offset, timestamp) of the first record before *end_offset* that is not older; None if all are."""
         if self.failure is not None:
             raise self._refusal()
         try:
-            for segment in self._segments:
-                if segment.base_offset >= end_offset:
-                    return None
-                record = segment.find_time(timestamp_ms, self.start_offset, end_offset)
-                if record is not None:
-                    return record.offset, record.timestamp_ms
+            found = self._chain.find_time(timestamp_ms, self.start_offset, end_offset)
         except Corrupt as corrupt:
             raise self.take_offline(corrupt) from corrupt
-        return None
+        return None if found is None else (found.offset, found.timestamp_ms)
 
     def find_max_time(self, end_offset: int) -> tuple[int, int] | None:
         """(offset, timestamp) of the first record before *end_offset* with the highest timestamp."""
         if self.failure is not None:
             raise self._refusal()
-        best: Record | None = None
         try:
-            for segment in self._segments:
-                if segment.base_offset >= end_offset:
-                    break
-                if best is None or segment.newest[0] > best.timestamp_ms:
-                    record = segment.find_max_time(self.start_offset, end_offset)
-                    if record is not None and (best is None or record.timestamp_ms > best.timestamp_ms):
-                        best = record
+            found = self._chain.find_max_time(self.start_offset, end_offset)
         except Corrupt as corrupt:
             raise self.take_offline(corrupt) from corrupt
-        return None if best is None else (best.offset, best.timestamp_ms)
+        return None if found is None else (found.offset, found.timestamp_ms)
 
     # Shrinking
 
@@ -354,22 +326,23 @@ class Log:
         if offset > self.start_offset:
             self.start_offset = offset
             self.epochs.truncate_start(offset)
-            self._drop_below_start()
+            self._chain.drop_below(offset, self.config.file_delete_delay_ms)
 
     def expire(self, now_ms: int, limit: int, *, by_time: bool = True) -> int:
         """Delete segments that retention has no room or time for, below *limit*; return how many."""
-        if self.failure is not None or not self._segments:
+        segments = self._chain.segments
+        if self.failure is not None or not segments:
             return 0
         try:
-            count = retention.expired(self._segments, self.config, now_ms, by_time=by_time)
+            count = retention.expired(segments, self.config, now_ms, by_time=by_time)
         except Corrupt as corrupt:
             raise self.take_offline(corrupt) from corrupt
-        while count and self._segments[count - 1].next_offset > limit:
+        while count and segments[count - 1].next_offset > limit:
             count -= 1
-        if count == len(self._segments):
+        if count == len(segments):
             self._roll(now_ms)  # an empty log must still know where it ends
         if count:
-            self.delete_before(max(self.start_offset, self._segments[count].base_offset))
+            self.delete_before(max(self.start_offset, segments[count].base_offset))
         return count
 
     def truncate(self, offset: int) -> None:
@@ -382,17 +355,12 @@ class Log:
         if offset >= self.end_offset:
             return
         self._generation += 1
-        while len(self._segments) > 1 and self._segments[-1].base_offset >= offset:
-            self._discard(self._segments.pop())
-        active = self._segments[-1]
         try:
-            active.truncate(offset)
+            self._chain.cut(offset, self.config.file_delete_delay_ms)
         except Corrupt as corrupt:
             raise self.take_offline(corrupt) from corrupt
-        self._closing = [each for each in self._closing or () if each.segment in self._segments[:-1]] or None
-        self.end_offset = active.next_offset
+        self.end_offset = self._chain.active.next_offset
         self.start_offset = min(self.start_offset, self.end_offset)
-        self.size_bytes = sum([segment.size_bytes for segment in self._segments])
         self.synced_offset = min(self.synced_offset, self.end_offset)
         self.epochs.truncate_end(self.end_offset)
         for stale in self._snapshots:
@@ -411,7 +379,7 @@ class Log:
         """
         if self.failure is not None or not self.config.compacts or self._compaction is not None:
             return None
-        closed = self._segments[: self._settled]
+        closed = self._chain.settled
         try:
             count = first_uncleanable(closed, self.config, min(limit, self.synced_offset), now_ms)
         except Corrupt as corrupt:
@@ -438,11 +406,13 @@ class Log:
         if self.failure is not None or not compaction.done:
             return
         for group in compaction.groups:
-            if group.new is None:
-                continue
-            if all(source.segment in self._segments for source in group.sources):
-                self._swap(group, group.new, compaction.unfinished(group))
-            else:
+            if group.new is not None and not self._chain.swap(
+                group,
+                group.new,
+                compaction.unfinished(group),
+                self.config.index_interval_bytes,
+                self.config.file_delete_delay_ms,
+            ):
                 compaction.discard_group(group)  # some of it was deleted meanwhile
         self.cleaned = compaction.cleaned
 
@@ -469,8 +439,8 @@ class Log:
             checkpoint.write_loosely(self._disk, path, self._producers.to_bytes()).close()
             for stale in self._forget_snapshots(self.end_offset):
                 self._disk.remove(stale)
-        if self._segments and self._segments[-1].index_changed:
-            active = self._segments[-1]
+        if self._chain.segments and self._chain.active.index_changed:
+            active = self._chain.active
             offsets, times = active.index_bytes(closing=False)
             checkpoint.write_loosely(self._disk, active.path(INDEX), offsets).close()
             checkpoint.write_loosely(self._disk, active.path(TIME_INDEX), times).close()
@@ -479,60 +449,33 @@ class Log:
 
     def _writable(self, batch: Batch, now_ms: int) -> Segment:
         """The segment *batch* goes to."""
-        if not self._segments:
+        if not self._chain.segments:
             self._create(now_ms)
-        active = self._segments[-1]
+        active = self._chain.active
         if active.size_bytes == 0:
             active.created_ms = now_ms
-        elif (
-            active.size_bytes + batch.size > self.config.segment_bytes
-            or batch.last_offset - active.base_offset > MAX_RELATIVE
-            or active.index_size_bytes >= self.config.segment_index_bytes
-            or self._due(active, now_ms)
-        ):
-            active = self._roll(now_ms)
-        return active
-
-    def _due(self, active: Segment, now_ms: int) -> bool:
-        if not active.size_bytes:
-            return False
-        age_ms = now_ms - active.created_ms
-        if not self.config.segment_jitter_ms:
-            return age_ms >= self.config.segment_ms
-        # Logs that were made together should not all roll together; chance would do, but this needs none.
-        jitter_ms = crc32c(active.path(LOG).encode()) % (self.config.segment_jitter_ms + 1)
-        return age_ms >= self.config.segment_ms - jitter_ms
+        return self._roll(now_ms) if must_roll(active, batch, self.config, now_ms) else active
 
     def _create(self, now_ms: int) -> None:
         """Make the directory and the first segment."""
         self._disk.make_dir(self.name)
         path, lines = f"{self.name}/{METADATA}", metadata_lines(self.topic_id)
         metadata = checkpoint.write_loosely(self._disk, path, checkpoint.encode(lines))
-        segment = self._new_segment(now_ms)
+        self._chain.begin(self.end_offset, self.config.index_interval_bytes, now_ms)
         self._metadata = metadata
         self._new_directory = True
-        self._segments.append(segment)
 
     def _roll(self, now_ms: int) -> Segment:
         """Close the newest segment and begin another; nothing changes if there is no room for one."""
         try:
-            closing = Closing(self._segments[-1])
+            closing = Closing(self._chain.active)
         except Corrupt as corrupt:
             raise self.take_offline(corrupt) from corrupt
         snapshot = self.producers.to_bytes()
-        segment = self._new_segment(now_ms)
+        segment = self._chain.begin(self.end_offset, self.config.index_interval_bytes, now_ms)
         stale = self._forget_snapshots(self.end_offset)
         closing.write_also(snapshot_path(self.name, self.end_offset), snapshot, stale)
-        if self._closing is None:
-            self._closing = []
-        self._closing.append(closing)
-        self._segments.append(segment)
-        return segment
-
-    def _new_segment(self, now_ms: int) -> Segment:
-        segment = Segment(self._disk, self.name, self.end_offset, self.config.index_interval_bytes, now_ms)
-        segment.create()
-        self._names += 1
+        self._chain.close(closing)
         return segment
 
     def _forget_snapshots(self, latest: int) -> list[str]:
@@ -542,59 +485,11 @@ class Log:
         self._snapshots = tuple(kept)
         return stale
 
-    def _drop_below_start(self) -> None:
-        """Delete segments that are below the start of the log.
-
-        Not one whose closing is still to be synced: with it would go the only
-        trace of who wrote it. It is its turn when that is done.
-        """
-        settled = self._settled
-        count = 0
-        while count < settled and self._segments[count + 1].base_offset <= self.start_offset:
-            self._discard(self._segments[count])
-            self.size_bytes -= self._segments[count].size_bytes
-            count += 1
-        del self._segments[:count]
-
-    @property
-    def _settled(self) -> int:
-        """How many segments are closed, and synced with all that lies beside them."""
-        return max(len(self._segments) - 1 - len(self._closing or ()), 0)
-
-    def _swap(self, group: Group, new: Written, unfinished: Sequence[str]) -> None:
-        first = self._segments.index(group.sources[0].segment)
-        old = self._segments[first : first + len(group.sources)]
-        for segment in old:
-            self._discard(segment)
-        segment = Segment(
-            self._disk, self.name, group.base_offset, self.config.index_interval_bytes, old[-1].created_ms
-        )
-        segment.trust(group.end_offset, new.size_bytes, new.newest, new.entries)
-        self._disk.rename(swap_path(self.name, group.base_offset, group.end_offset), segment.path(LOG))
-        self._disk.rename(unfinished[1], segment.path(INDEX))
-        self._disk.rename(unfinished[2], segment.path(TIME_INDEX))
-        self._segments[first : first + len(old)] = [segment]
-        self.size_bytes += new.size_bytes - sum([each.size_bytes for each in old])
-
-    def _discard(self, segment: Segment) -> None:
-        delay_ms = self.config.file_delete_delay_ms
-        # The indexes first: without its log an index is nothing, a log without index only slow.
-        self._trash.add_file(segment.path(INDEX), delay_ms)
-        self._trash.add_file(segment.path(TIME_INDEX), delay_ms)
-        self._trash.add_file(segment.path(LOG), delay_ms, segment.opened_file)
-        self._names += 1
-
-    def _holding(self, offset: int) -> int:
-        """Which segment holds *offset*."""
-        if not self._segments or offset >= self._segments[-1].base_offset:
-            return max(len(self._segments) - 1, 0)
-        return max(bisect_right(self._segments, offset, key=_base_offset) - 1, 0)
-
     def _restored(self) -> Producers:
         """The producers as the snapshots and the batches tell of them."""
         try:
             return restore(
-                self._disk, self.name, self._snapshots, self._segments, self.end_offset, self._opened_ms
+                self._disk, self.name, self._snapshots, self.segments, self.end_offset, self._opened_ms
             )[0]
         except Corrupt as corrupt:
             raise self.take_offline(corrupt) from corrupt
@@ -606,10 +501,6 @@ class Log:
 def metadata_lines(topic_id: UUID) -> list[str]:
     """What METADATA holds: a new topic of an old name must not take the old one's files for its own."""
     return [f"topic {topic_id.hex}"]
-
-
-def _base_offset(segment: Segment) -> int:
-    return segment.base_offset
 
 
 def _take_back(segment: Segment, error: OSError) -> None:

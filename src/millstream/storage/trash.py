@@ -4,6 +4,7 @@ A file gets here by being renamed, which takes it out of the log at once. It is
 removed some time later, off the loop: taking a large file away may take long.
 """
 
+import contextlib
 from collections.abc import Sequence
 from typing import Final, final
 
@@ -26,7 +27,7 @@ class Sweep:
     def run(self) -> None:
         # First that they are gone from the log, then that they are gone: never half of each.
         for directory in self._directories:
-            if not directory or self._disk.exists(directory):
+            with contextlib.suppress(FileNotFoundError):  # the whole log may have been deleted meanwhile
                 self._disk.sync_dir(directory)
         for thing in self._things:
             for file in thing.files:

@@ -1,0 +1,28 @@
+"""When a segment has had enough."""
+
+from millstream.records.batch import Batch
+from millstream.records.crc import crc32c
+from millstream.storage.config import LogConfig
+from millstream.storage.segment import LOG, MAX_RELATIVE, Segment
+
+
+def must_roll(active: Segment, batch: Batch, config: LogConfig, now_ms: int) -> bool:
+    """Whether *batch* is to go to a new segment rather than to this one."""
+    return active.size_bytes > 0 and (
+        active.size_bytes + batch.size > config.segment_bytes
+        or batch.last_offset - active.base_offset > MAX_RELATIVE
+        or active.index_size_bytes >= config.segment_index_bytes
+        or is_due(active, config, now_ms)
+    )
+
+
+def is_due(active: Segment, config: LogConfig, now_ms: int) -> bool:
+    """Whether the segment has reached its age; an empty one has none."""
+    if not active.size_bytes:
+        return False
+    age_ms = now_ms - active.created_ms
+    if not config.segment_jitter_ms:
+        return age_ms >= config.segment_ms
+    # Logs that were made together should not all roll together; chance would do, but this needs none.
+    jitter_ms = crc32c(active.path(LOG).encode()) % (config.segment_jitter_ms + 1)
+    return age_ms >= config.segment_ms - jitter_ms
