@@ -33,13 +33,13 @@ def test_json_says_all() -> None:
 
 
 def test_a_person_sees_where_when_and_what() -> None:
-    line = click.unstyle(printer("table", None, "utf-8", "utf-8").render(RECORD).decode())
+    line = printer("table", None, "utf-8", "utf-8").render(RECORD).decode()
 
     assert line == '3:42      2026-05-01T12:00:00.123Z  k  {"a":1}  h=x  h=\n'
 
 
 def test_a_null_is_told_from_the_word() -> None:
-    shown = printer("table", None, "utf-8", "utf-8").render(RECORD._replace(value=None)).decode()
+    shown = printer("table", None, "utf-8", "utf-8", colour=True).render(RECORD._replace(value=None)).decode()
 
     assert click.style("null", dim=True, italic=True) in shown
 
@@ -48,7 +48,7 @@ def test_a_null_is_told_from_the_word() -> None:
 def test_no_record_can_command_a_terminal(key: bytes, value: bytes, header: str) -> None:
     """Colours are ours; whatever else comes out can be printed, and takes one line."""
     record = Consumed("t", 0, 0, 0, key, value, ((header, value),))
-    line = printer("table", None, "utf-8", "utf-8").render(record).decode()
+    line = printer("table", None, "utf-8", "utf-8", colour=True).render(record).decode()
 
     assert line.endswith("\n")
     for code in ("\x1b[36m", "\x1b[32m", "\x1b[33m", "\x1b[2m", "\x1b[0m"):

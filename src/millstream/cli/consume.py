@@ -103,7 +103,7 @@ def command(
         raise click.BadParameter(str(problem), param_hint="--template") from None
 
     async def begin(client: Client, out: Output) -> int:
-        how = printer(out.format, template, key_encoding, value_encoding)
+        how = printer(out.format, template, key_encoding, value_encoding, colour=out.colour)
         fetch = FetchConfig(committed_only=committed)
         if group is not None:
             return await run_group(

@@ -1,5 +1,6 @@
 """The entry: finds the command, runs it, and turns what went wrong into one line and an exit code."""
 
+import os
 import sys
 from typing import Any, NoReturn
 
@@ -51,7 +52,7 @@ def main(args: list[str] | None = None) -> NoReturn:
 def run(args: list[str] | None = None, **extra: Any) -> int:
     """What `main` does, with the exit code returned."""
     try:
-        code = cli.main(args=args, prog_name="millstream", standalone_mode=False, **extra)
+        code = cli.main(args=args, prog_name="millstream", standalone_mode=False, color=_colour(), **extra)
         sys.stdout.flush()
     except click.exceptions.NoArgsIsHelpError as help:
         click.echo(help.ctx.get_help() if help.ctx else "", err=True)
@@ -71,5 +72,10 @@ def run(args: list[str] | None = None, **extra: Any) -> int:
 
 
 def _fail(message: str, code: Exit) -> int:
-    click.echo(f"{click.style('error:', fg='red', bold=True)} {message}", err=True)
+    click.echo(f"{click.style('error:', fg='red', bold=True)} {message}", err=True, color=_colour())
     return code
+
+
+def _colour() -> bool | None:
+    """No colour where the user wants none (no-color.org); else click sees whether a terminal is there."""
+    return False if os.environ.get("NO_COLOR") else None

@@ -5,6 +5,7 @@ of them is printed is settled here. rich is imported only when a table is drawn.
 """
 
 import json
+import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Final, TextIO, final
@@ -55,6 +56,7 @@ class Output:
         self.out = out
         self.err = err
         self.terminal = out.isatty()
+        self.colour = self.terminal and not os.environ.get("NO_COLOR")
         self.format = format or ("table" if self.terminal else "plain")
         self._ask = ask if ask is not None and ask.isatty() and err.isatty() else None
 

@@ -64,11 +64,16 @@ class ScreenPrinter(Printer):
     What a terminal would obey rather than show is written out.
     """
 
-    def __init__(self, key: Encoding, value: Encoding) -> None:
+    def __init__(self, key: Encoding, value: Encoding, *, colour: bool) -> None:
         self._key = key
         self._value = value
+        self._colour = colour
 
     def render(self, record: Consumed) -> bytes:
+        line = self._line(record)
+        return (line if self._colour else click.unstyle(line)).encode() + b"\n"
+
+    def _line(self, record: Consumed) -> str:
         place = click.style(f"{record.partition}:{record.offset}".ljust(8), fg="cyan")
         when = click.style(date(record.timestamp_ms), dim=True)
         parts = [place, when]
@@ -78,10 +83,10 @@ class ScreenPrinter(Printer):
         for key, value in record.headers:
             text = "" if value is None else _shown(value, ENCODINGS["utf-8"])
             parts.append(click.style(f"{_printable(key)}={text}", fg="yellow"))
-        return "  ".join(parts).encode() + b"\n"
+        return "  ".join(parts)
 
 
-def printer(format: str, template: str | None, key: str, value: str) -> Printer:
+def printer(format: str, template: str | None, key: str, value: str, *, colour: bool = False) -> Printer:
     """What prints in *format*, or by *template* if there is one."""
     encodings = ENCODINGS[key], ENCODINGS[value]
     if template is not None:
@@ -89,7 +94,7 @@ def printer(format: str, template: str | None, key: str, value: str) -> Printer:
     if format == "json":
         return JsonPrinter(*encodings)
     if format == "table":
-        return ScreenPrinter(*encodings)
+        return ScreenPrinter(*encodings, colour=colour)
     return TemplatePrinter(PLAIN, *encodings)
 
 
