@@ -162,3 +162,40 @@ def test_a_deleted_log_gives_its_space_back(tmp_path: Path) -> None:
 
     held = [os.readlink(each) for each in Path("/proc/self/fd").iterdir() if each.is_symlink()]
     assert not [path for path in held if path.startswith(str(tmp_path)) and path.endswith("(deleted)")]
+
+
+def test_whoever_reads_a_segment_never_gets_the_bytes_of_another(tmp_path: Path) -> None:
+    """Compaction gives a new file the name of an old one, whose descriptor may have been closed."""
+    config = LogConfig(cleanup_policy=("compact",), segment_bytes=1024, min_cleanable_dirty_ratio=0)
+    log = open_log(open_store(RealDisk(str(tmp_path))), config)
+    append(log, 40)
+    sync(log)
+    piece = log.read(0, 1 << 20, 40)
+    assert piece is not None
+    compaction = log.compaction(NOW, 40)
+    assert compaction is not None
+    thread = threading.Thread(target=compaction.run)
+    thread.start()
+    append(log, 1)
+    thread.join()
+    log.compacted(compaction)
+    assert len(log.segments) == 2
+    piece.read()  # from the descriptor it had
+    piece.file.close()
+    with pytest.raises(FileNotFoundError):
+        piece.read()
+    assert len(contents(log)) < 15
+
+
+def test_a_log_deleted_under_a_sync_does_not_fail_the_disk(tmp_path: Path) -> None:
+    disk = RealDisk(str(tmp_path))
+    store = open_store(disk)
+    log = open_log(store)
+    for number in range(20):
+        log.append(make_batch(number, [b"v" * 90], epoch=number // 5), NOW)
+    pending = log.unsynced()
+    assert pending is not None
+    store.delete_log(log)
+    with pytest.raises(FileNotFoundError):
+        pending.run()
+    assert disk.failure is None

@@ -166,7 +166,12 @@ class RealDisk(Disk):
             self.tried(os.mkdir, self.full(path), 0o750)
 
     def rename(self, old: str, new: str) -> None:
-        self.trusted(os.rename, self.full(old), self.full(new))
+        try:
+            self.tried(os.rename, self.full(old), self.full(new))
+        except (DiskFailed, FileNotFoundError):
+            raise  # if it is gone, somebody has removed it: the disk did what it was told
+        except OSError as error:
+            raise self._fail(error) from error
 
     def remove(self, path: str) -> None:
         with contextlib.suppress(FileNotFoundError):
@@ -235,7 +240,8 @@ class RealDisk(Disk):
         """A descriptor of *file* that stays open until `unpin`."""
         with self._guard:
             if file.fd < 0:
-                file.fd = os.open(file.path, os.O_RDWR | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC)
+                file.fd = _reopen(file.path, file.inode)
+                file.inode = os.fstat(file.fd).st_ino
                 if len(self._open) >= self._max_open:
                     self._evict()
             file.pins += 1
@@ -281,6 +287,7 @@ class RealFile(File):
     def __init__(self, disk: RealDisk, path: str) -> None:
         self.path = path
         self.fd = -1
+        self.inode = -1
         self.pins = 0
         self.unwanted = False
         self._disk = disk
@@ -356,6 +363,15 @@ class _FileLock(Lock):
         if self._fd >= 0:
             os.close(self._fd)
             self._fd = -1
+
+
+def _reopen(path: str, inode: int) -> int:
+    """A descriptor of the file at *path*, if that is still the one it was; -1 stands for any."""
+    fd = os.open(path, os.O_RDWR | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC)
+    if inode not in (-1, os.fstat(fd).st_ino):
+        os.close(fd)
+        raise FileNotFoundError(errno.ENOENT, "another file has its name by now", path)
+    return fd
 
 
 def _write_all(fd: int, data: Buffer) -> None:
