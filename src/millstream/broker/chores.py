@@ -1,4 +1,4 @@
-"""Upkeep: retention, checkpoints, free space, files to be removed.
+"""Upkeep: retention, compaction, checkpoints, free space, files to be removed.
 
 Each chore runs again some time after it last ended. One that fails because of
 the disk is a disk failure; any other failure is logged and tried again.
@@ -14,6 +14,7 @@ from millstream.broker.commit import Commit
 from millstream.broker.config import BrokerConfig
 from millstream.broker.threads import in_thread
 from millstream.broker.topics import Topics
+from millstream.broker.waiting import Hosted
 from millstream.env.disk import DiskFailed
 from millstream.env.environment import Env
 from millstream.storage.retention import ClockGuard
@@ -52,11 +53,12 @@ class Chores:
 
     def start(self) -> None:
         config = self._config()
-        self._tasks.append(asyncio.create_task(self._have_ballast()))
+        self._tasks.append(asyncio.create_task(self._have_first_ballast()))
         self._every(_LOOK_SECONDS, self._look_at_disk)
         self._every(_SWEEP_SECONDS, self._sweep)
         self._every(config.checkpoint_ms / 1000, self._checkpoint)
         self._every(config.retention_check_ms / 1000, self._retain)
+        self._every(config.compaction_check_ms / 1000, self._compact)
 
     async def stop(self) -> None:
         for task in self._tasks:
@@ -78,8 +80,11 @@ class Chores:
             except Exception:
                 log.exception("chore failed chore=%s", getattr(chore, "__name__", chore))
 
-    async def _have_ballast(self) -> None:
+    async def _have_first_ballast(self) -> None:
         await asyncio.sleep(_BALLAST_SECONDS)
+        await self._have_ballast()
+
+    async def _have_ballast(self) -> None:
         try:
             await in_thread(self._store.space.fill_ballast)
         except OSError as error:
@@ -99,6 +104,7 @@ class Chores:
             await self._sweep()  # what is to go goes now
         elif was_full:
             log.info("disk has room again: writes are served free_bytes=%d", self._disk.free_bytes())
+            await self._have_ballast()
 
     async def _sweep(self) -> None:
         sweep = self._store.sweep(self._clock.now_ms())
@@ -131,3 +137,25 @@ class Chores:
                 )
             if done % _LOGS_A_SLICE == 0:
                 await asyncio.sleep(0)
+
+    async def _compact(self) -> None:
+        for hosted in self._topics.all_hosted():
+            if self._config().compacts and not hosted.dropped and hosted.partition.log.config.compacts:
+                await self._compact_one(hosted)
+
+    async def _compact_one(self, hosted: Hosted) -> None:
+        opened = hosted.partition.log
+        budget = self._config().compaction_keys_bytes
+        compaction = opened.compaction(self._clock.now_ms(), hosted.partition.high_watermark, budget)
+        if compaction is None:
+            return
+        try:
+            await in_thread(compaction.run)
+        finally:
+            opened.compacted(compaction)
+        log.info(
+            "compacted log=%s read_bytes=%d written_bytes=%d",
+            opened.name,
+            compaction.read_bytes,
+            compaction.written_bytes,
+        )

@@ -52,6 +52,20 @@ class BrokerConfig:
         min=1,
         changeable=False,
     )
+    compacts: bool = setting(True, "Compact topics whose cleanup.policy says so.", kafka="log.cleaner.enable")
+    compaction_check_ms: int = setting(
+        15_000,
+        "How often logs to compact are looked for.",
+        kafka="log.cleaner.backoff.ms",
+        min=1,
+        changeable=False,
+    )
+    compaction_keys_bytes: int = setting(
+        134_217_728,
+        "The most memory for the keys of one pass of compaction; what does not fit waits for the next.",
+        kafka="log.cleaner.dedupe.buffer.size",
+        min=1 << 20,
+    )
     checkpoint_ms: int = setting(
         60_000,
         "How often it is noted how far each log is synced, which shortens recovery.",
