@@ -174,6 +174,19 @@ def test_what_was_sent_before_is_not_written_again() -> None:
     assert code(it, batch(producer_id=9, sequence=7)) is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
 
 
+def test_what_is_behind_a_first_batch_that_was_turned_away_must_wait() -> None:
+    """A new producer may begin anywhere; but not with its second batch when its first is still to come."""
+    it = partition()
+    it.turned_away(batch(producer_id=9, sequence=0), NOW_MS)
+
+    assert code(it, batch(producer_id=9, sequence=1)) is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+    it.append(batch(producer_id=9, sequence=0), NOW_MS)
+    it.append(batch(producer_id=9, sequence=1), NOW_MS)
+    it.turned_away(batch(producer_id=9, sequence=0), NOW_MS)
+    it.append(batch(producer_id=9, sequence=2), NOW_MS)
+    it.append(batch(producer_id=8, sequence=5), NOW_MS)
+
+
 def test_a_transactional_batch_needs_a_transaction() -> None:
     record = [NewRecord(b"k", b"v")]
     data = build(record, now_ms=NOW_MS, producer_id=1, producer_epoch=0, base_sequence=0, transactional=True)

@@ -30,11 +30,14 @@ class Produce:
 
     def append(self, hosted: Hosted, records: memoryview) -> Appended:
         """Append the client's batch; it is committed some time after the call."""
+        now_ms = self._clock.now_ms()
         if not self._space.has_room(len(records)):
+            hosted.partition.turned_away(records, now_ms)
             raise Refused(ErrorCode.KAFKA_STORAGE_ERROR, "the disk is almost full: writes are refused")
         try:
-            appended = hosted.partition.append(records, self._clock.now_ms())
+            appended = hosted.partition.append(records, now_ms)
         except OSError as error:
+            hosted.partition.turned_away(records, now_ms)
             raise refusal_of(error, self._failed) from error
         self.batches += 1
         self.bytes += len(records)

@@ -75,6 +75,16 @@ class Partition:
                 return Appended(earlier.base_offset, last_offset + 1, earlier.append_time_ms)
         return self._write(self._prepared(batch, now_ms), now_ms)
 
+    def turned_away(self, records: memoryview, now_ms: int) -> None:
+        """The batch in *records* cannot be taken now, and will come again.
+
+        If it is its producer's first, what the producer has sent behind it must
+        not be taken for the first instead.
+        """
+        batch = Batch(records)
+        if batch.producer_id >= 0 and batch.base_sequence == 0:
+            self.log.producers.expect(batch.producer_id, batch.producer_epoch, now_ms)
+
     def append_own(self, records: bytearray, now_ms: int) -> Appended:
         """Write a batch that we built ourselves, and so need not check."""
         return self._write(Batch(memoryview(records)), now_ms)

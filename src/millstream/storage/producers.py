@@ -110,6 +110,10 @@ class Producers:
             )
         return None
 
+    def expect(self, id: int, epoch: int, now_ms: int) -> None:
+        """Producer *id*, if it is not known yet, has its first batch still to write."""
+        self._known.setdefault(id, Producer(epoch, now_ms))
+
     def apply(self, batch: Batch, now_ms: int) -> None:
         """*batch* is in the log."""
         if batch.producer_id >= 0:
