@@ -9,11 +9,12 @@ from millstream.broker.disk_errors import GuardedRegistry
 from millstream.env.local import LocalRegistry
 from millstream.errors import ErrorCode, Refused
 from millstream.sim.disk import SimDisk
+from millstream.storage.space import BALLAST, Space
 
 
 async def guarded(disk: SimDisk) -> tuple[GuardedRegistry, list[OSError]]:
     failures: list[OSError] = []
-    registry = GuardedRegistry(LocalRegistry(disk), failures.append)
+    registry = GuardedRegistry(LocalRegistry(disk), Space(disk), failures.append)
     await registry.start()
     return registry, failures
 
@@ -42,5 +43,18 @@ def test_a_failed_sync_is_the_end() -> None:
             await registry.change({"a": b"1"}, {})
         assert refusal.value.code is ErrorCode.KAFKA_STORAGE_ERROR
         assert len(failures) == 1
+
+    asyncio.run(story())
+
+
+def test_a_full_disk_gives_up_its_reserve_for_a_change_that_may_free_it() -> None:
+    async def story() -> None:
+        disk = SimDisk(Random(1), capacity=5000)
+        registry, failures = await guarded(disk)
+        disk.open(BALLAST, create=True).append(bytes(disk.free_bytes()))
+
+        assert await registry.change({"a": None}, {})
+        assert not disk.exists(BALLAST)
+        assert failures == []
 
     asyncio.run(story())

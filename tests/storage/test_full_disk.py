@@ -190,3 +190,36 @@ def test_the_ballast_gives_way_when_there_is_no_room_for_it() -> None:
     assert disk.size(BALLAST) == 40_000
     Space(disk, ballast_bytes=0).fill_ballast()
     assert not disk.exists(BALLAST)
+
+
+def test_what_was_deleted_from_a_full_disk_is_noted() -> None:
+    disk = sim_disk()
+    store = Store(disk, ballast_bytes=4096)
+    store.open()
+    log = open_log(store)
+    append(log, 5)
+    sync(log)
+    disk.capacity = used(disk) + 4096
+    disk.open(BALLAST, create=True).append(bytes(4096))
+    log.delete_before(3)
+    store.checkpoint()
+    disk.kill()
+
+    assert not disk.exists(BALLAST)
+    assert open_log(open_store(disk)).start_offset == 3
+
+
+def test_a_full_disk_can_be_started_on_and_freed() -> None:
+    disk = sim_disk()
+    log = open_log(open_store(disk))
+    batches = [bytes(batch.data) for batch in append(log, 5)]
+    sync(log)
+    disk.kill()
+    for _ in range(3):  # whether the last goodbye was believed or not
+        disk.capacity = used(disk)
+        store = open_store(disk)
+        log = open_log(store)
+        assert contents(log) == batches
+        disk.capacity = None
+        store.close()
+        disk.kill()

@@ -1,4 +1,4 @@
-"""A disk that fails: nothing more is acknowledged, the node ends with 74, and the next life finds what it should."""
+"""A disk that fails: nothing more is acknowledged, and the next life finds all that was."""
 
 from collections.abc import Sequence
 from pathlib import Path

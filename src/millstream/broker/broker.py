@@ -56,7 +56,7 @@ class Broker:
         self.store = store
         self.broken: asyncio.Future[OSError] = asyncio.get_running_loop().create_future()
         config = self.config
-        env = replace(env, registry=GuardedRegistry(env.registry, self._fail))
+        env = replace(env, registry=GuardedRegistry(env.registry, store.space, self._fail))
         self.topics = Topics(env, store, config, lambda: live.get(LogConfig))
         self.configs = Configs(env.registry, self.topics, live)
         self.quotas = BrokerQuotas(env.registry)
@@ -94,7 +94,7 @@ class Broker:
             for hosted in self.topics.all_hosted():
                 self._commit.sync(hosted)
             await self._commit.drained()
-        await self._checkpoints.note()
+        await self._checkpoints.settled()
 
     def produce(self, session: Session, topic: str, index: int, records: memoryview, acks: int) -> "Accepted":
         """Append one batch now; what is returned tells where, and when it is safe."""

@@ -13,6 +13,11 @@ class Checkpoints:
         self._store = store
         self._turn = asyncio.Lock()  # an older note must not be written over a newer one
 
+    async def settled(self) -> None:
+        """Return when all notes that were asked for are on disk, or known not to be."""
+        async with self._turn:
+            pass
+
     async def note(self) -> None:
         """Return once what is known now is on disk."""
         async with self._turn:

@@ -7,6 +7,7 @@ from typing import Final, final
 from millstream.env.disk import DiskFailed
 from millstream.env.registry import Item, Registry
 from millstream.errors import ErrorCode, Refused
+from millstream.storage.space import Space, is_want_of_space
 
 _MOODS: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EMFILE})
 
@@ -24,11 +25,13 @@ def refusal_of(error: OSError, failed: Failed) -> Refused:
 class GuardedRegistry(Registry):
     """The node's registry, for a broker that must end when the disk below it fails.
 
-    It is told even if the client that asked for the change has gone.
+    It is told even if the client that asked for the change has gone. A full
+    disk gives up its reserve for it: the change may be what frees the disk.
     """
 
-    def __init__(self, registry: Registry, failed: Failed) -> None:
+    def __init__(self, registry: Registry, space: Space, failed: Failed) -> None:
         self._registry = registry
+        self._space = space
         self._failed = failed
 
     async def start(self) -> None:
@@ -39,7 +42,13 @@ class GuardedRegistry(Registry):
 
     async def change(self, values: Mapping[str, bytes | None], expect: Mapping[str, int]) -> int:
         try:
-            return await self._registry.change(values, expect)
+            try:
+                return await self._registry.change(values, expect)
+            except OSError as error:
+                if not is_want_of_space(error):
+                    raise
+                self._space.drop_ballast()
+                return await self._registry.change(values, expect)
         except OSError as error:
             raise refusal_of(error, self._failed) from error
 

@@ -7,14 +7,21 @@ it leaves room for the checkpoints of a clean stop.
 """
 
 import contextlib
+import errno
+from collections.abc import Callable
 from typing import Final, final
 
-from millstream.env.disk import Disk
+from millstream.env.disk import Disk, DiskFailed
 
 BALLAST: Final = "ballast"
 _MOST_FLOOR: Final = 4 << 30  # of a large disk a small part is still a lot
 _LOOK_AGAIN: Final = 16 << 20  # bytes appended between two looks at the disk
 _CHUNK: Final = 1 << 20
+
+
+def is_want_of_space(error: OSError) -> bool:
+    """Whether *error* may pass when something else is deleted."""
+    return error.errno in (errno.ENOSPC, errno.EDQUOT) and not isinstance(error, DiskFailed)
 
 
 @final
@@ -60,6 +67,16 @@ class Space:
             raise
         finally:
             file.close()
+
+    def with_reserve(self, call: Callable[[], None]) -> None:
+        """*call* it; if there is no room for that, give up the ballast and try once more."""
+        try:
+            call()
+        except OSError as error:
+            if not is_want_of_space(error):
+                raise
+            self.drop_ballast()
+            call()
 
     def drop_ballast(self) -> None:
         """Give the reserve up."""

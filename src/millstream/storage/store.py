@@ -9,20 +9,19 @@ orders-0/ orders-1/     a log each, see `log`
 <id>.0-stray/           a log that belongs to no topic we know: kept, for an operator to decide
 """
 
-import errno
 import re
 from collections.abc import Mapping
 from typing import Final, final
 from uuid import UUID
 
-from millstream.env.disk import Disk, DiskFailed, Lock
+from millstream.env.disk import Disk, Lock
 from millstream.records.crc import crc32c
 from millstream.storage import checkpoint, known, manifest
 from millstream.storage.config import LogConfig
 from millstream.storage.known import Checkpoints
 from millstream.storage.log import METADATA, Log, metadata_lines
 from millstream.storage.recovery import Recovery
-from millstream.storage.space import Space
+from millstream.storage.space import Space, is_want_of_space
 from millstream.storage.trash import Sweep, Trash
 
 LOCK: Final = ".lock"
@@ -40,14 +39,21 @@ class Checkpointing:
     `run` may be called in any thread, one at a time.
     """
 
-    __slots__ = ("_disk", "_files", "_written")
+    __slots__ = ("_disk", "_files", "_space", "_written")
 
-    def __init__(self, disk: Disk, files: dict[str, list[str]], written: dict[str, list[str]]) -> None:
+    def __init__(
+        self, disk: Disk, space: Space, files: dict[str, list[str]], written: dict[str, list[str]]
+    ) -> None:
         self._disk = disk
+        self._space = space
         self._files = files
         self._written = written
 
     def run(self) -> None:
+        # A full disk must still learn what was deleted from it.
+        self._space.with_reserve(self._write)
+
+    def _write(self) -> None:
         for file, lines in self._files.items():
             checkpoint.write(self._disk, file, lines)
             self._written[file] = lines
@@ -154,7 +160,7 @@ class Store:
         changed = {file: lines for file, lines in files.items() if lines != self._written.get(file)}
         if not changed:
             return None
-        return Checkpointing(self._disk, changed, self._written)
+        return Checkpointing(self._disk, self.space, changed, self._written)
 
     def checkpoint(self) -> None:
         """Note it here and now."""
@@ -198,7 +204,12 @@ class Store:
         if clean is not None and self.was_clean:
             self._clean = {line.split(" ", 1)[0]: line for line in clean[1:]}
         self._life = max(life or 0, _life_in(clean) or 0) + 1
-        checkpoint.write(self._disk, LIFE, [str(self._life)])
+        try:
+            self.space.with_reserve(lambda: checkpoint.write(self._disk, LIFE, [str(self._life)]))
+        except OSError as error:
+            # Without a number this life's goodbye will not be believed. But somebody must free the disk.
+            if is_first or not is_want_of_space(error):
+                raise
         self._disk.remove(CLEAN)
         self._disk.sync_dir("")
 
@@ -234,15 +245,7 @@ class Store:
 
     def _goodbye(self) -> None:
         logs = [log for log in self.logs.values() if log.segments and not log.offline]
-        try:
-            self._leave_all(logs)
-        except DiskFailed:
-            raise
-        except OSError as error:
-            if error.errno not in (errno.ENOSPC, errno.EDQUOT):
-                raise
-            self.space.drop_ballast()  # this is what it was for
-            self._leave_all(logs)
+        self.space.with_reserve(lambda: self._leave_all(logs))
 
     def _leave_all(self, logs: list[Log]) -> None:
         for log in logs:
