@@ -16,7 +16,7 @@ from millstream.broker.fetch import Fetch, Found, Wanted, bytes_in
 from millstream.broker.group_log import OffsetsTopic
 from millstream.broker.groups import Groups
 from millstream.broker.live_config import LiveConfig
-from millstream.broker.produce import Produce, check_acks
+from millstream.broker.produce import ACKS_ALL, Produce, check_acks
 from millstream.broker.producer_ids import ProducerIds
 from millstream.broker.quotas import BrokerQuotas
 from millstream.broker.session import Session
@@ -104,6 +104,8 @@ class Broker:
         hosted = self.topics.hosted(topic, index)
         if hosted.partition.topic == self._offsets.name:
             raise Refused(ErrorCode.INVALID_TOPIC_EXCEPTION, f"{topic} is written by the broker alone")
+        if acks == ACKS_ALL:
+            hosted.partition.check_in_sync()
         self.quotas.produced(session, len(records))
         appended = self._produce.append(hosted, records)
         return Accepted(

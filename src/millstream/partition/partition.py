@@ -102,6 +102,14 @@ class Partition:
             raise self._out_of_range(offset)
         return log.read(offset, max_bytes, self.high_watermark)
 
+    def check_in_sync(self) -> None:
+        """Refuse a write that more replicas must have than there are: this node is the only one."""
+        needed = self.log.config.min_insync_replicas
+        if needed > 1:
+            raise Refused(
+                ErrorCode.NOT_ENOUGH_REPLICAS, f"{self.log.name} has 1 replica; min.insync.replicas={needed}"
+            )
+
     def check_epoch(self, epoch: int) -> None:
         """Refuse a client whose view of who leads is not ours; -1 means it has none."""
         if epoch < 0 or epoch == self.leader_epoch:

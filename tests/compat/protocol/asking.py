@@ -135,3 +135,9 @@ def fetch(wire: Line, request: FetchRequest, version: int = 12) -> list[FetchRes
     answer = wire.ask(request, FetchResponse, version)
     assert answer.error_code == 0
     return [each for topic in answer.responses for each in topic.partitions]
+
+
+def records(found: FetchResponsePartition) -> memoryview:
+    """The batches that a partition gave."""
+    assert isinstance(found.records, bytes | bytearray | memoryview)
+    return memoryview(found.records)

@@ -112,7 +112,7 @@ def _topic(
         topic = _find(broker, asked, version)
     except Refused as refused:
         answer.error_code = refused.code
-        if asked.topic_id != ZERO_UUID:
+        if asked.topic_id != ZERO_UUID or asked.name is None:
             answer.name = None if version >= _BY_ID_FROM else ""
         return answer
     answer.name = topic.name

@@ -89,7 +89,7 @@ def handle(
 
 
 def _batch(records: Buffer | None, version: int) -> memoryview:
-    if records is None:
+    if not records:
         raise Refused(ErrorCode.INVALID_RECORD, "no records")
     batch = memoryview(records)
     if version < _ZSTD_FROM and len(batch) > _CODEC_AT and batch[_CODEC_AT] & CODEC_BITS == Codec.ZSTD:
