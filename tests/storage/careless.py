@@ -123,6 +123,24 @@ class NoDescriptors(Careless):
     none_left = False
 
     def append(self, path: str, file: File, parts: tuple[Buffer, ...]) -> None:
+        self._check()
+        file.append(*parts)
+
+    def sync(self, path: str, file: File) -> None:
+        self._check()
+        file.sync()
+
+    def _check(self) -> None:
         if self.none_left:
             raise OSError(errno.EMFILE, "too many open files")
+
+
+class FailingWrites(Careless):
+    """Cannot be written to any more: an error of the device, not a want of space."""
+
+    failing = False
+
+    def append(self, path: str, file: File, parts: tuple[Buffer, ...]) -> None:
+        if self.failing:
+            raise OSError(errno.EIO, "input/output error")
         file.append(*parts)

@@ -292,8 +292,12 @@ def test_a_record_that_waited_too_long_is_reason_enough() -> None:
     assert compact(log) is not None
     for _ in range(15):
         write(log, [(b"a", b"v" * 100)])
-    assert compact(log, NOW + DAY) is None
-    assert compact(log, NOW + DAY + 1) is not None
+    first = log.segments[1].oldest_ms
+    assert first > NOW
+    assert compact(log, first + DAY) is None
+    assert compact(log, first + DAY + 1) is not None
+    assert not log.roll_if_due(NOW + DAY - 1)
+    assert log.roll_if_due(NOW + DAY)  # what is open cannot be compacted
 
 
 def test_the_log_goes_on_meanwhile() -> None:

@@ -5,7 +5,7 @@ import errno
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.storage.careless import NoDescriptors
+from tests.storage.careless import FailingWrites, NoDescriptors
 from tests.storage.helpers import (
     NOW,
     SMALL,
@@ -85,6 +85,15 @@ def test_no_descriptor_to_be_had_is_not_the_disks_fault() -> None:
     batches += append(log, 1)
 
     assert contents(log) == [bytes(batch.data) for batch in batches]
+
+
+def test_a_write_that_fails_for_another_reason_is_the_end() -> None:
+    disk = FailingWrites(sim_disk())
+    log = open_log(open_store(disk))
+    append(log, 2)
+    disk.failing = True
+    with pytest.raises(DiskFailed):
+        log.append(make_batch(2), NOW)
 
 
 @pytest.mark.parametrize("room", range(0, 400, 7))

@@ -310,6 +310,71 @@ def test_truncates_in_the_middle_of_everything() -> None:
     assert log.epochs.epoch_of(17) == 5
 
 
+def test_a_truncation_at_the_border_of_two_segments_stays() -> None:
+    for seed in range(10):
+        disk = sim_disk(seed)
+        store = open_store(disk)
+        log = open_log(store)
+        append(log, 30)
+        sync(log)
+        border = log.segments[-1].base_offset
+        store.truncate(log, border)
+        disk.crash()
+
+        assert open_log(open_store(disk)).end_offset == border
+
+
+def test_who_wrote_is_known_even_if_all_of_it_is_deleted_at_once() -> None:
+    """A closed segment is deleted only when who wrote it is written down elsewhere."""
+    for seed in range(10):
+        disk = sim_disk(seed)
+        log = open_log(open_store(disk))
+        log.append(make_batch(0, producer=(4, 0, 17)), NOW)
+        sync(log)
+        log.roll_if_due(NOW + SMALL.segment_ms)
+        log.delete_before(1)
+        disk.crash()
+
+        log = open_log(open_store(disk))
+        assert log.producers.known() == {4: (0, [(17, 17, 0, -1)])}
+
+
+def test_a_snapshot_that_was_safe_stays_so_through_a_clean_stop() -> None:
+    for seed in range(20):
+        disk = sim_disk(seed)
+        store = open_store(disk)
+        log = open_log(store)
+        log.append(make_batch(0, producer=(4, 0, 17)), NOW)
+        log.roll_if_due(NOW + SMALL.segment_ms)
+        sync(log)
+        log.delete_before(1)
+        store.close()
+        disk.crash()
+        open_store(disk)
+        disk.kill()  # a life that does nothing, and does not say goodbye
+
+        log = open_log(open_store(disk))
+        assert log.producers.known() == {4: (0, [(17, 17, 0, -1)])}
+
+
+def test_epochs_that_do_not_fit_on_the_disk_hold_the_recovery_point_back() -> None:
+    disk = sim_disk()
+    store = open_store(disk)
+    log = open_log(store)
+    for number in range(12):
+        log.append(make_batch(number, [b"v" * 150], epoch=number // 4), NOW)
+    disk.capacity = 1
+    sync(log)
+    disk.capacity = None
+    assert log.synced_offset == 12
+    assert log.recovery_point == 0
+    store.checkpoint()
+    disk.kill()
+    log = open_log(open_store(disk))
+    assert list(log.epochs) == [(0, 0), (1, 4), (2, 8)]
+    sync(log)
+
+
 def test_deletes_whole_segments_below_an_offset() -> None:
     log = open_log(open_store(sim_disk()))
     batches = append(log, 40)

@@ -21,7 +21,7 @@ from millstream.env.disk import Disk, DiskFailed, File
 from millstream.records.batch import Batch
 from millstream.storage import checkpoint
 from millstream.storage.cleaning import Keys, cleaned, note_keys
-from millstream.storage.config import LogConfig
+from millstream.storage.config import FOREVER, LogConfig
 from millstream.storage.cursor import FAR_AHEAD, Corrupt, Cursor
 from millstream.storage.indexes import Indexes
 from millstream.storage.segment import INDEX, LOG, MAX_RELATIVE, TIME_INDEX, Segment, file_name
@@ -54,7 +54,9 @@ def is_worthwhile(segments: Sequence[Segment], cleaned_offset: int, config: LogC
     all_bytes = sum([segment.size_bytes for segment in segments])
     if dirty_bytes and dirty_bytes >= config.min_cleanable_dirty_ratio * all_bytes:
         return True
-    return now_ms - dirty[0].created_ms > config.max_compaction_lag_ms
+    if config.max_compaction_lag_ms == FOREVER:
+        return False
+    return now_ms - dirty[0].oldest_ms > config.max_compaction_lag_ms
 
 
 @final

@@ -382,10 +382,10 @@ class Log:
         closed = self._chain.settled
         try:
             count = first_uncleanable(closed, self.config, min(limit, self.synced_offset), now_ms)
+            if not is_worthwhile(closed[:count], self.cleaned_offset, self.config, now_ms):
+                return None
         except Corrupt as corrupt:
             raise self.take_offline(corrupt) from corrupt
-        if not is_worthwhile(closed[:count], self.cleaned_offset, self.config, now_ms):
-            return None
         self._compaction = Compaction(
             self._disk,
             self.name,

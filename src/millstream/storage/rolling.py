@@ -21,8 +21,10 @@ def is_due(active: Segment, config: LogConfig, now_ms: int) -> bool:
     if not active.size_bytes:
         return False
     age_ms = now_ms - active.created_ms
-    if not config.segment_jitter_ms:
-        return age_ms >= config.segment_ms
-    # Logs that were made together should not all roll together; chance would do, but this needs none.
-    jitter_ms = crc32c(active.path(LOG).encode()) % (config.segment_jitter_ms + 1)
-    return age_ms >= config.segment_ms - jitter_ms
+    limit_ms = config.segment_ms
+    if config.max_compaction_lag_ms < limit_ms and config.compacts:
+        limit_ms = config.max_compaction_lag_ms  # only what is closed can be compacted
+    if config.segment_jitter_ms:
+        # Logs made together should not all roll together; chance would do, but this needs none.
+        limit_ms -= crc32c(active.path(LOG).encode()) % (config.segment_jitter_ms + 1)
+    return age_ms >= limit_ms

@@ -158,6 +158,14 @@ class Segment:
         return self._newest
 
     @property
+    def oldest_ms(self) -> int:
+        """The time of the first batch; when the file was made, if it has none."""
+        cursor = Cursor(self.file, 0, self.size_bytes, self.base_offset)
+        if cursor.step() and cursor.max_timestamp_ms >= 0:
+            return cursor.max_timestamp_ms
+        return self.created_ms
+
+    @property
     def known(self) -> tuple[tuple[int, int] | None, tuple[int, int] | None]:
         """*newest* and *entries* for `trust`, as far as they are known."""
         return self._newest, self._entries if self._indexes is None else self._indexes.entries
