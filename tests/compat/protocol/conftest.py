@@ -1,8 +1,9 @@
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 from tests.compat.node import Node
 from tests.compat.protocol.line import Line, line
+from tests.compat.protocol.member import Member, members
 
 
 @pytest.fixture
@@ -10,3 +11,10 @@ def wire(node: Node) -> Iterator[Line]:
     """A connection to the shared node."""
     with line(node) as made:
         yield made
+
+
+@pytest.fixture
+def member(node: Node) -> Iterator[Callable[..., Member]]:
+    """Makes members of groups on the shared node."""
+    with members(node) as make:
+        yield make
