@@ -78,8 +78,11 @@ class MemoryLog(GroupLog):
 
 @final
 class LoopClock(Clock):
+    def __init__(self) -> None:
+        self.ahead_ms = 0
+
     def now_ms(self) -> int:
-        return WALL_MS + round(asyncio.get_running_loop().time() * 1000)
+        return WALL_MS + self.ahead_ms + round(asyncio.get_running_loop().time() * 1000)
 
 
 @final
@@ -98,8 +101,13 @@ class SomeTopics:
 CONFIG = GroupConfig(initial_rebalance_delay_ms=0)
 
 
-def groups_over(log: GroupLog, config: GroupConfig = CONFIG, topics: SomeTopics | None = None) -> Groups:
-    return Groups(log, topics or SomeTopics(), LoopClock(), Random(1), lambda: config)
+def groups_over(
+    log: GroupLog,
+    config: GroupConfig = CONFIG,
+    topics: SomeTopics | None = None,
+    clock: Clock | None = None,
+) -> Groups:
+    return Groups(log, topics or SomeTopics(), clock or LoopClock(), Random(1), lambda: config)
 
 
 def simulated(main: Callable[[], Coroutine[Any, Any, T]], seed: int = 1) -> T:

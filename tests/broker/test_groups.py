@@ -6,6 +6,7 @@ from collections.abc import Awaitable
 import pytest
 from tests.broker.group_helpers import (
     PARTITIONS,
+    LoopClock,
     MemoryLog,
     SomeTopics,
     a_join,
@@ -371,6 +372,25 @@ def test_offsets_expire_after_the_group_has_become_empty() -> None:
         after = await started(log, config)
         assert after.listed() == []
         after.stop()
+
+    simulated(main)
+
+
+def test_a_clock_that_is_set_a_year_ahead_takes_no_offsets() -> None:
+    async def main() -> None:
+        config = GroupConfig(offsets_retention_minutes=60, offsets_retention_check_interval_ms=60_000)
+        clock = LoopClock()
+        groups = groups_over(MemoryLog(), config, clock=clock)
+        groups.start()
+        await groups.ready()
+        await groups.commit_offsets("g", commit(NewOffset("t", 0, 5)))
+        await asyncio.sleep(1200)
+        clock.ahead_ms = 365 * 86_400_000
+        await asyncio.sleep(300)
+        clock.ahead_ms = 0
+        await asyncio.sleep(1200)
+        assert offset_of(await groups.fetch_offsets("g", [("t", 0)])) == 5
+        groups.stop()
 
     simulated(main)
 

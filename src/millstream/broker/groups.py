@@ -46,6 +46,7 @@ from millstream.groups.outcomes import (
     Sync,
     Synced,
 )
+from millstream.storage.retention import ClockGuard
 
 log = logging.getLogger(__name__)
 
@@ -429,11 +430,15 @@ class Groups:
 
     async def _keep_up(self) -> None:
         """Now and then, look for offsets that nobody needs any more."""
+        guard = ClockGuard()
         while True:
             await asyncio.sleep(self._config().offsets_retention_check_interval_ms / 1000)
+            now = self._now()
+            if not guard.trusts(now.wall_ms, now.ms):
+                continue  # a clock that was set must not make everything old at once
             for count, held in enumerate(list(self._groups.values()), 1):
                 if self._is_current(held):
-                    self._carry_out(held, held.group.retention_checked(self._now()))
+                    self._carry_out(held, held.group.retention_checked(now))
                 if count % _GROUPS_A_SLICE == 0:
                     await asyncio.sleep(0)
 
