@@ -67,7 +67,7 @@ BAD = {
     "negative length": (patched(">i", 8, -1), ErrorCode.CORRUPT_MESSAGE),
     "header only": (lambda: batch()[:61], ErrorCode.CORRUPT_MESSAGE),
     "half a header": (lambda: batch()[:30], ErrorCode.CORRUPT_MESSAGE),
-    "nothing": (lambda: bytearray(), ErrorCode.CORRUPT_MESSAGE),
+    "nothing": (lambda: bytearray(), ErrorCode.INVALID_RECORD),
     "two batches": (lambda: batch() + batch(), ErrorCode.INVALID_RECORD),
     "far in the future": (
         lambda: build([NewRecord(b"k", b"v")], now_ms=int(time.time() * 1000) + 7_200_000),

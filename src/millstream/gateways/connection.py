@@ -10,13 +10,15 @@ import logging
 from abc import ABC, abstractmethod
 from collections import Counter, deque
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Final, Protocol, cast, final
+from functools import partial
+from typing import Any, Final, Protocol, TypeVar, cast, final
 
 from millstream.env.disk import Buffer
 from millstream.gateways.budget import Budget
 from millstream.gateways.config import GatewayConfig
 
 log = logging.getLogger(__name__)
+T = TypeVar("T")
 
 _WRITE_HIGH_BYTES: Final = 1 << 20
 _SCRATCH_BYTES: Final = 256 << 10
@@ -153,7 +155,7 @@ class Connection(asyncio.BufferedProtocol, ABC):
         self._loop = asyncio.get_running_loop()
         self._max_in_flight = door.config().max_in_flight
         self._replies: deque[Reply] = deque()
-        self._tasks: dict[asyncio.Task[None], None] = {}
+        self._waiting: dict[asyncio.Future[Any], None] = {}
         self._reading = True
         self._writable = True
         self._ending = False
@@ -199,8 +201,8 @@ class Connection(asyncio.BufferedProtocol, ABC):
         self._replies.clear()
         if self._muted is not None:
             self._muted.cancel()
-        for task in list(self._tasks):
-            task.cancel()
+        for future in list(self._waiting):
+            future.cancel()
         self.tidy()
 
     def eof_received(self) -> bool:
@@ -227,9 +229,13 @@ class Connection(asyncio.BufferedProtocol, ABC):
     def later(self, work: Awaitable[None]) -> None:
         """Run *work* on behalf of this client, no longer than it stays."""
         task = asyncio.ensure_future(work)
-        assert isinstance(task, asyncio.Task)
-        self._tasks[task] = None
+        self._waiting[task] = None
         task.add_done_callback(self._finished)
+
+    def when(self, future: "asyncio.Future[T]", then: Callable[[T], None]) -> None:
+        """Call *then* with what *future* gives, if this client is still here by then."""
+        self._waiting[future] = None
+        future.add_done_callback(partial(self._given, then))
 
     def flush(self) -> None:
         """Send every reply that is known and whose turn it is."""
@@ -318,8 +324,13 @@ class Connection(asyncio.BufferedProtocol, ABC):
         self._unsent_bytes = unsent
         return now - self._stalled_at > seconds
 
-    def _finished(self, task: "asyncio.Task[None]") -> None:
-        self._tasks.pop(task, None)
+    def _given(self, then: Callable[[T], None], future: "asyncio.Future[T]") -> None:
+        self._waiting.pop(future, None)
+        if not future.cancelled():
+            then(future.result())
+
+    def _finished(self, task: "asyncio.Future[None]") -> None:
+        self._waiting.pop(task, None)
         if task.cancelled():
             return
         error = task.exception()

@@ -9,6 +9,7 @@ what its length claims.
 import asyncio
 import struct
 from collections.abc import Awaitable, Sequence
+from functools import partial
 from typing import Final, final
 
 from millstream.broker.session import Session
@@ -214,6 +215,8 @@ class KafkaConnection(Connection):
         if isinstance(response, Message):
             self._throttle(self._session, response)
             reply.pieces = self._dispatch.write(request, response)
+        elif isinstance(response, asyncio.Future):
+            self.when(response, partial(self._reply, reply, self._session, request))
         else:
             self.later(self._answer(reply, self._session, request, response))
 
@@ -225,6 +228,9 @@ class KafkaConnection(Connection):
         except Refused as refusal:
             self.refuse(refusal.detail)
             return
+        self._reply(reply, session, request, message)
+
+    def _reply(self, reply: Reply, session: Session, request: Request, message: Message | None) -> None:
         self._throttle(session, message)
         pieces: Sequence[Piece] = () if message is None else self._dispatch.write(request, message)
         reply.pieces = pieces

@@ -4,9 +4,8 @@ from typing import Final
 
 from millstream.wire.apis import APIS
 
-# Known to the wire, but not served: AlterReplicaLogDirs, DescribeQuorum, UpdateFeatures,
-# ConsumerGroupHeartbeat, ConsumerGroupDescribe.
-_NOT_SERVED: Final = frozenset({34, 55, 57, 68, 69})
+# Known to the wire, but not served: AlterReplicaLogDirs, DescribeQuorum, UpdateFeatures.
+_NOT_SERVED: Final = frozenset({34, 55, 57})
 
 
 def served() -> list[int]:

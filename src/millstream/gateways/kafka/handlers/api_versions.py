@@ -3,6 +3,10 @@
 Behaviour
 - A version we do not know is answered in version 0 with error 35 and our ranges; the client asks again.
 - The name and version a client gives of itself must be well formed.
+
+Versions
+- 3   flexible; features, of which clients take it that what belongs to them works
+- 4   features that might be off, too: older Java clients do not stand a lowest version of 0
 """
 
 import re
@@ -17,10 +21,14 @@ from millstream.wire.messages.api_versions import (
     ApiVersionsRequest,
     ApiVersionsResponse,
     ApiVersionsResponseApiKey,
+    ApiVersionsResponseFinalizedFeature,
+    ApiVersionsResponseSupportedFeature,
 )
 
 _SOFTWARE: Final = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?\Z")
 _SOFTWARE_FROM: Final = 3
+_ZERO_FROM: Final = 4
+_FEATURES: Final = {"group.version": 1}  # each with the level it is at; 0 would be off
 
 
 def handle(
@@ -30,7 +38,19 @@ def handle(
         _SOFTWARE.match(request.client_software_name) and _SOFTWARE.match(request.client_software_version)
     ):
         return ApiVersionsResponse(error_code=ErrorCode.INVALID_REQUEST)
-    return ApiVersionsResponse(api_keys=_ranges())
+    return ApiVersionsResponse(
+        api_keys=_ranges(),
+        supported_features=[
+            ApiVersionsResponseSupportedFeature(name=name, min_version=0, max_version=level)
+            for name, level in _FEATURES.items()
+            if version >= _ZERO_FROM
+        ],
+        finalized_features_epoch=0,
+        finalized_features=[
+            ApiVersionsResponseFinalizedFeature(name=name, max_version_level=level, min_version_level=level)
+            for name, level in _FEATURES.items()
+        ],
+    )
 
 
 def unknown_version() -> ApiVersionsResponse:

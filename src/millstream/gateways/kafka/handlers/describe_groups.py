@@ -2,7 +2,8 @@
 
 Behaviour
 - Metadata and the protocol's name are told while the group is Stable; otherwise they are not settled.
-- A group that does not exist is Dead, without an error until version 5.
+- A group that does not exist is Dead, without an error until version 5; so is one of the newer protocol,
+  which ConsumerGroupDescribe tells of.
 
 Versions
 - 1   throttle time
@@ -69,5 +70,5 @@ def _described(broker: Broker, name: str, version: int) -> DescribeGroupsRespons
     )
     if described.state is State.DEAD and version >= _NOT_FOUND_FROM:
         group.error_code = ErrorCode.GROUP_ID_NOT_FOUND
-        group.error_message = f"there is no group {name!r}"
+        group.error_message = f"there is no classic group {name!r}"
     return group

@@ -11,8 +11,6 @@ Versions
 - 5   types, and a filter of them
 """
 
-from typing import Final
-
 from millstream.broker.broker import Broker
 from millstream.broker.session import Session
 from millstream.errors import Refused
@@ -21,8 +19,6 @@ from millstream.wire.messages.list_groups import (
     ListGroupsResponse,
     ListGroupsResponseGroup,
 )
-
-_TYPE: Final = "classic"
 
 
 def handle(broker: Broker, session: Session, request: ListGroupsRequest, version: int) -> ListGroupsResponse:
@@ -38,9 +34,9 @@ def handle(broker: Broker, session: Session, request: ListGroupsRequest, version
                 group_id=each.name,
                 protocol_type=each.protocol_type,
                 group_state=each.state.value,
-                group_type=_TYPE,
+                group_type=each.type,
             )
             for each in groups
-            if (not states or each.state.value.lower() in states) and (not types or _TYPE in types)
+            if (not states or each.state.value.lower() in states) and (not types or each.type in types)
         ]
     )

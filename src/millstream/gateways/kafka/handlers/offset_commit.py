@@ -12,7 +12,8 @@ Versions
 - 6   leader epochs
 - 7   static members
 - 8   flexible
-- 9   GROUP_ID_NOT_FOUND for a group that does not exist; before, ILLEGAL_GENERATION
+- 9   GROUP_ID_NOT_FOUND for a group that does not exist; before, ILLEGAL_GENERATION.
+      Members of the newer protocol commit in their epoch: STALE_MEMBER_EPOCH if it is another by now
 - 10  topic ids
 """
 
@@ -34,6 +35,7 @@ from millstream.wire.messages.offset_commit import (
 )
 
 _NOT_FOUND_FROM: Final = 9
+_EPOCHS_FROM: Final = 9
 _IDS_FROM: Final = 10
 
 Answers = list[tuple[tuple[str, int], OffsetCommitResponsePartition]]
@@ -71,6 +73,7 @@ def handle(
         instance_id=request.group_instance_id,
         generation=request.generation_id_or_member_epoch,
         retention_ms=request.retention_time_ms,
+        knows_epochs=version >= _EPOCHS_FROM,
         offsets=tuple(offsets),
     )
     return _answer(broker.groups.commit_offsets(request.group_id, commit), response, answers, version)

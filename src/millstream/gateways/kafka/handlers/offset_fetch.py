@@ -12,7 +12,7 @@ Versions
 - 6   flexible
 - 7   require_stable: for offsets in open transactions, which are not served
 - 8   many groups at once
-- 9   member id and epoch, of interest only to groups of the newer protocol
+- 9   member id and epoch of a member of the newer protocol: STALE_MEMBER_EPOCH if it is in another by now
 - 10  topic ids; UNKNOWN_TOPIC_ID where there is no such topic
 """
 
@@ -71,12 +71,12 @@ def _as_group(request: OffsetFetchRequest) -> OffsetFetchRequestGroup:
 
 def _ask(broker: Broker, group: OffsetFetchRequestGroup, version: int) -> "asyncio.Future[Fetched]":
     if group.topics is None:
-        return broker.groups.fetch_offsets(group.group_id, None)
+        return broker.groups.fetch_offsets(group.group_id, None, group.member_id or "", group.member_epoch)
     names = [(_name(broker, topic, version), topic) for topic in group.topics]
     partitions = [
         (name, index) for name, topic in names if name is not None for index in topic.partition_indexes
     ]
-    return broker.groups.fetch_offsets(group.group_id, partitions)
+    return broker.groups.fetch_offsets(group.group_id, partitions, group.member_id or "", group.member_epoch)
 
 
 def _name(broker: Broker, topic: OffsetFetchRequestGroupTopic, version: int) -> str | None:

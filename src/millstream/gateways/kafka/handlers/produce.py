@@ -18,7 +18,7 @@ Versions
 
 import asyncio
 from collections.abc import Awaitable
-from typing import Final
+from typing import Final, final
 
 from millstream.broker.broker import Broker
 from millstream.broker.produce import ACKS_NONE
@@ -85,7 +85,7 @@ def handle(
         if refused:
             raise Refused(ErrorCode.INVALID_REQUEST, refused)
         return None
-    return _acknowledged(response, waiting, timeout_ms) if waiting else response
+    return _Acks(response, waiting, timeout_ms).answer if waiting else response
 
 
 def _batch(records: Buffer | None, version: int) -> memoryview:
@@ -97,21 +97,44 @@ def _batch(records: Buffer | None, version: int) -> memoryview:
     return batch
 
 
-async def _acknowledged(response: ProduceResponse, waiting: Waiting, timeout_ms: int) -> ProduceResponse:
-    try:
-        async with asyncio.timeout(max(timeout_ms, 0) / 1000):
-            for answer, safe in waiting:
-                try:
-                    await asyncio.shield(safe)
-                except Refused as refusal:
-                    _refuse(answer, refusal)
-    except TimeoutError:
-        for answer, safe in waiting:
+@final
+class _Acks:
+    """Fills in *response* once every batch is safe, or the client's patience is over.
+
+    Callbacks rather than a task: this is done for every request that writes.
+    """
+
+    __slots__ = ("_left", "_response", "_timer", "_waiting", "answer")
+
+    def __init__(self, response: ProduceResponse, waiting: Waiting, timeout_ms: int) -> None:
+        loop = asyncio.get_running_loop()
+        self.answer: asyncio.Future[ProduceResponse] = loop.create_future()
+        self._response = response
+        self._waiting = waiting
+        self._left = len(waiting)
+        self._timer = loop.call_later(max(timeout_ms, 0) / 1000, self._finish)
+        for _, safe in waiting:
+            safe.add_done_callback(self._settled)
+
+    def _settled(self, safe: "asyncio.Future[None]") -> None:
+        self._left -= 1
+        if self._left == 0:
+            self._finish()
+
+    def _finish(self) -> None:
+        self._timer.cancel()
+        if self.answer.done():
+            return  # the client has gone, or was told that it took too long
+        for answer, safe in self._waiting:
             if not safe.done():
                 _refuse(
                     answer, Refused(ErrorCode.REQUEST_TIMED_OUT, "written, but not known to be safe in time")
                 )
-    return response
+                continue
+            failure = safe.exception()
+            if isinstance(failure, Refused):
+                _refuse(answer, failure)
+        self.answer.set_result(self._response)
 
 
 def _refuse(answer: ProduceResponsePartition, refusal: Refused) -> None:
