@@ -8,6 +8,7 @@ from tests.compat.protocol.asking import batch, create, describe, fetching, part
 from tests.compat.protocol.line import Line, line
 
 from millstream.errors import ErrorCode
+from millstream.gateways.kafka.operations import NOT_TOLD, ON_CLUSTER, ON_TOPIC
 from millstream.wire.messages.create_partitions import (
     CreatePartitionsRequest,
     CreatePartitionsRequestTopic,
@@ -25,6 +26,7 @@ from millstream.wire.messages.delete_topics import (
     DeleteTopicsRequestTopic,
     DeleteTopicsResponse,
 )
+from millstream.wire.messages.describe_cluster import DescribeClusterRequest, DescribeClusterResponse
 from millstream.wire.messages.describe_topic_partitions import (
     DescribeTopicPartitionsRequest,
     DescribeTopicPartitionsRequestTopic,
@@ -223,3 +225,20 @@ def test_4_described_partitions_have_no_null_lists(wire: Line, name: str) -> Non
     assert [(each.eligible_leader_replicas, each.last_known_elr) for each in topic.partitions] == [
         ([], [])
     ] * 3
+
+
+def test_4_what_one_may_do_is_told_if_asked(wire: Line, name: str) -> None:
+    """Everything: Java shows null, and some consoles nothing at all, where nothing is told."""
+    create(wire, name)
+    for version in range(8, 14):
+        asked = MetadataRequest(named(name, "no-such-topic"), False, version <= 10, True)
+        answer = wire.ask(asked, MetadataResponse, version)
+        known, unknown = answer.topics
+        assert known.topic_authorized_operations == ON_TOPIC
+        assert unknown.topic_authorized_operations == NOT_TOLD
+        assert answer.cluster_authorized_operations == (ON_CLUSTER if version <= 10 else NOT_TOLD)
+        silent = wire.ask(MetadataRequest(named(name)), MetadataResponse, version)
+        assert silent.topics[0].topic_authorized_operations == NOT_TOLD
+    for version in range(3):
+        told = wire.ask(DescribeClusterRequest(True), DescribeClusterResponse, version)
+        assert told.cluster_authorized_operations == ON_CLUSTER

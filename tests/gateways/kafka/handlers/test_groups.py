@@ -217,7 +217,7 @@ def test_the_coordinator_is_this_node_as_the_client_knows_it(version: int) -> No
         assert (await find(0))[:4] == (0, 3, "here", 9092)
         if version >= 1:
             code, node, host, port, message = await find(1)
-            assert (code, node, host, port) == (ErrorCode.COORDINATOR_NOT_AVAILABLE, -1, "", -1)
+            assert (code, node, host, port) == (ErrorCode.INVALID_REQUEST, -1, "", -1)
             assert message
             assert (await find(9))[0] == ErrorCode.INVALID_REQUEST
         desk.coordinator_refusal = Refused(ErrorCode.KAFKA_STORAGE_ERROR, "disk full")

@@ -10,6 +10,7 @@ from typing import Final
 from millstream.broker.broker import Broker
 from millstream.broker.session import Session
 from millstream.errors import ErrorCode
+from millstream.gateways.kafka.operations import ON_CLUSTER
 from millstream.wire.messages.describe_cluster import (
     DescribeClusterRequest,
     DescribeClusterResponse,
@@ -29,8 +30,11 @@ def handle(
         return DescribeClusterResponse(error_code=code, error_message="only brokers can be asked for here")
     host, port = session.advertised
     rack = broker.config().rack or None
-    return DescribeClusterResponse(
+    response = DescribeClusterResponse(
         cluster_id=broker.cluster_id,
         controller_id=broker.node_id,
         brokers=[DescribeClusterResponseBroker(broker_id=broker.node_id, host=host, port=port, rack=rack)],
     )
+    if request.include_cluster_authorized_operations:
+        response.cluster_authorized_operations = ON_CLUSTER
+    return response

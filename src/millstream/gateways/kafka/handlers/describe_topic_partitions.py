@@ -11,6 +11,7 @@ from millstream.broker.broker import Broker
 from millstream.broker.session import Session
 from millstream.cluster.image import Topic
 from millstream.errors import Refused
+from millstream.gateways.kafka.operations import ON_TOPIC
 from millstream.wire.messages.describe_topic_partitions import (
     DescribeTopicPartitionsRequest,
     DescribeTopicPartitionsResponse,
@@ -70,4 +71,5 @@ def _described(broker: Broker, topic: Topic, partitions: range) -> DescribeTopic
             )
             for index in partitions
         ],
+        topic_authorized_operations=ON_TOPIC,
     )

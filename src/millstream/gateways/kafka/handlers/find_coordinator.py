@@ -3,8 +3,8 @@
 Behaviour
 - On one node that is always this one, at the address the client came in by.
 - The first question makes the topic that groups are written to, so that whoever has an answer can go on.
-- Key type 0 is a group. 1, a transactional id, is not served yet: COORDINATOR_NOT_AVAILABLE, with a message.
-  Any other is an INVALID_REQUEST.
+- Key type 0 is a group. Any other is an INVALID_REQUEST, with a message; so is 1, a transactional id, as long
+  as transactions are not served: clients give up at once, where they would try "not available" for a minute.
 
 Versions
 - 1   key types, error_message, throttle time
@@ -47,7 +47,7 @@ async def handle(
 
 async def _unavailable(broker: Broker, session: Session, key_type: int) -> Refused | None:
     if key_type == _TRANSACTION:
-        return Refused(ErrorCode.COORDINATOR_NOT_AVAILABLE, "transactions are not served")
+        return Refused(ErrorCode.INVALID_REQUEST, "transactions are not served")
     if key_type != _GROUP:
         return Refused(ErrorCode.INVALID_REQUEST, f"nobody coordinates keys of type {key_type}")
     try:

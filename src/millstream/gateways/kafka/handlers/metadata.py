@@ -27,6 +27,7 @@ from millstream.broker.session import Session
 from millstream.broker.topics import check_name
 from millstream.cluster.image import Topic
 from millstream.errors import ErrorCode, Refused
+from millstream.gateways.kafka.operations import NOT_TOLD, ON_CLUSTER, ON_TOPIC
 from millstream.wire.messages.metadata import (
     MetadataRequest,
     MetadataRequestTopic,
@@ -47,6 +48,9 @@ def handle(
     broker: Broker, session: Session, request: MetadataRequest, version: int
 ) -> MetadataResponse | Awaitable[MetadataResponse]:
     response = _cluster(broker, session)
+    if request.include_cluster_authorized_operations:
+        response.cluster_authorized_operations = ON_CLUSTER
+    operations = ON_TOPIC if request.include_topic_authorized_operations else NOT_TOLD
     topics = request.topics
     if topics is None or (version < _NULL_IS_ALL_FROM and not topics):
         asked = [MetadataRequestTopic(name=name) for name in sorted(broker.topics.image.topics)]
@@ -58,10 +62,10 @@ def handle(
             f"metadata of {len(asked)} topics at once; ask for {_MAX_TOPICS} at most",
         )
     if len(asked) <= _TOPICS_A_SLICE and all(_is_known(broker, topic) for topic in asked):
-        response.topics = [_topic(broker, topic, version) for topic in asked]
+        response.topics = [_topic(broker, topic, version, operations) for topic in asked]
         return response
     create = request.allow_auto_topic_creation
-    return _with_new_topics(broker, session, asked, version, create, response)
+    return _with_new_topics(broker, session, asked, version, operations, create, response)
 
 
 def _cluster(broker: Broker, session: Session) -> MetadataResponse:
@@ -86,6 +90,7 @@ async def _with_new_topics(
     session: Session,
     asked: list[MetadataRequestTopic],
     version: int,
+    operations: int,
     create: bool,
     response: MetadataResponse,
 ) -> MetadataResponse:
@@ -96,14 +101,18 @@ async def _with_new_topics(
                 await broker.auto_create_topic(session, topic.name)
             except Refused as refused:
                 refusal = refused
-        response.topics.append(_topic(broker, topic, version, refusal))
+        response.topics.append(_topic(broker, topic, version, operations, refusal))
         if done % _TOPICS_A_SLICE == 0:
             await asyncio.sleep(0)
     return response
 
 
 def _topic(
-    broker: Broker, asked: MetadataRequestTopic, version: int, refusal: Refused | None = None
+    broker: Broker,
+    asked: MetadataRequestTopic,
+    version: int,
+    operations: int,
+    refusal: Refused | None = None,
 ) -> MetadataResponseTopic:
     answer = MetadataResponseTopic(name=asked.name, topic_id=asked.topic_id)
     try:
@@ -118,6 +127,7 @@ def _topic(
     answer.name = topic.name
     answer.topic_id = topic.id.bytes
     answer.is_internal = topic.is_internal
+    answer.topic_authorized_operations = operations
     node = [broker.node_id]
     answer.partitions = [
         MetadataResponsePartition(
