@@ -347,6 +347,61 @@ def test_what_was_deleted_meanwhile_stays_deleted() -> None:
     assert {each.key for each in records(log)} == {str(n).encode() for n in range(7)}
 
 
+def test_one_that_nobody_waits_for_ends_and_leaves_nothing() -> None:
+    disk = sim_disk()
+    store = open_store(disk)
+    log = open_log(store, CONFIG)
+    written: list[Record] = []
+    for number in range(60):
+        written += write(log, [(str(number % 7).encode(), b"v" * 100)])
+    sync(log)
+    pass_ = log.compaction(NOW, log.end_offset)
+    assert pass_ is not None
+    log.compacted(pass_)  # before it has run
+    pass_.run()
+    assert not pass_.done
+    assert not [name for name in disk.list("orders-0") if name.endswith((".swap", ".cleaned"))]
+    assert len(records(log)) == 60
+
+    pass_ = log.compaction(NOW, log.end_offset)
+    assert pass_ is not None
+    pass_.run()
+    store.close()  # without having heard of it
+    disk.kill()
+    store = open_store(disk)
+    log = open_log(store, CONFIG)
+    assert len(records(log)) == 60
+    assert log.cleaned_offset == 0
+    compact(log)
+    check(log, written)
+    disk.kill()
+    check(open_log(open_store(disk), CONFIG), written)
+
+
+def test_what_an_abandoned_pass_leaves_is_never_swapped_in() -> None:
+    disk = sim_disk()
+    log = open_log(open_store(disk), CONFIG)
+    for _ in range(30):
+        write(log, [(b"a", b"old" * 30)])
+    sync(log)
+    late = log.compaction(NOW, log.end_offset)
+    assert late is not None
+    late.run()
+    late.done = False  # it went through after it was given up
+    log.compacted(late)
+    assert [name for name in disk.list("orders-0") if name.endswith(".swap")]
+    for _ in range(30):
+        write(log, [(b"a", None), (b"b", b"new" * 30)])
+    compact(log)
+    for _ in range(30):
+        write(log, [(b"b", b"new" * 30)])
+    compact(log, NOW + 2 * DAY)
+    disk.crash()
+
+    log = open_log(open_store(disk), CONFIG)
+    assert not [each for each in records(log) if each.key == b"a" and each.value is not None]
+
+
 def test_a_full_disk_leaves_everything_as_it_was() -> None:
     disk = sim_disk()
     store = open_store(disk)

@@ -310,6 +310,37 @@ def test_truncates_in_the_middle_of_everything() -> None:
     assert log.epochs.epoch_of(17) == 5
 
 
+def test_a_truncation_takes_the_snapshots_above_it_along() -> None:
+    disk = sim_disk()
+    store = open_store(disk)
+    log = open_log(store)
+    for number in range(40):
+        log.append(make_batch(number, [b"v" * 60], producer=(3, 0, number)), NOW)
+    sync(log)
+    assert max(log.snapshots) > 20
+    store.truncate(log, 17)
+    for number in range(23):
+        log.append(make_batch(17 + number, [b"v" * 60], producer=(5, 0, number)), NOW)
+    known = log.producers.known()
+    sync(log)
+    store.checkpoint()
+    disk.kill()
+
+    assert open_log(open_store(disk)).producers.known() == known
+
+
+def test_a_batch_appended_unasked_is_remembered_once() -> None:
+    disk = sim_disk()
+    store = open_store(disk)
+    open_log(store).append(make_batch(0, producer=(3, 0, 0)), NOW)
+    store.close()
+    disk.kill()
+    log = open_log(open_store(disk))
+    log.append(make_batch(1, producer=(3, 0, 1)), NOW)
+
+    assert log.producers.known() == {3: (0, [(0, 0, 0, -1), (1, 1, 1, -1)])}
+
+
 def test_a_truncation_at_the_border_of_two_segments_stays() -> None:
     for seed in range(10):
         disk = sim_disk(seed)

@@ -137,17 +137,18 @@ def test_garbage_for_an_index_is_never_believed(drawn: list[Drawn], garbage: byt
         assert again.newest[0] == max(batch.max_timestamp_ms for batch in batches)
 
 
-def test_an_entry_that_points_at_another_batch_is_noticed() -> None:
+@pytest.mark.parametrize(("offset", "position"), [(9, 4), (2, 8)])
+def test_an_entry_that_points_at_another_batch_is_noticed(offset: int, position: int) -> None:
     disk = sim_disk()
     segment, batches = filled(disk, [Drawn([1], 100, 0, Codec.NONE)] * 12, 100)
     again = reopened(disk, segment, beside=True)
-    position = batches[0].size * 4
-    wrong = b"".join((offset).to_bytes(4, "big") + position.to_bytes(4, "big") for offset in (9,))
+    wrong = offset.to_bytes(4, "big") + (batches[0].size * position).to_bytes(4, "big")
     checkpoint.write_loosely(disk, segment.path(INDEX), wrong)
 
-    found = again.read(BASE + 10, 0, again.next_offset)
-    assert found is not None
-    assert found.read() == bytes(batches[10].data)
+    for number in (3, 10):
+        found = again.read(BASE + number, 0, again.next_offset)
+        assert found is not None
+        assert found.read() == bytes(batches[number].data)
 
 
 def test_a_flipped_bit_is_found_when_it_is_read_and_not_before() -> None:

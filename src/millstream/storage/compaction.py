@@ -159,6 +159,7 @@ class Compaction:
         self.cleaned_offset = cleaned.offset
         self.groups: list[Group] = []
         self.done = False
+        self.abandoned = False
         self.corrupt: Corrupt | None = None
         self.read_bytes = 0
         self.written_bytes = 0
@@ -180,10 +181,13 @@ class Compaction:
     def run(self) -> None:
         """Write the new segments. After an OSError nothing is left of them, if the disk lets us."""
         try:
+            self._clear_away()
             self._note_keys()
             self._write_groups()
             self._announce()
             self.done = True
+        except _Abandoned:
+            self.discard()
         except Corrupt as corrupt:
             self.corrupt = corrupt
             self.discard()
@@ -195,6 +199,10 @@ class Compaction:
         finally:
             for source in self._sources:
                 source.file.close()
+
+    def abandon(self) -> None:
+        """Nobody waits for it any more: `run`, wherever it is, ends soon and leaves nothing."""
+        self.abandoned = True
 
     def discard(self) -> None:
         """Remove all that was written: it is not wanted any more."""
@@ -211,6 +219,16 @@ class Compaction:
 
     # Helpers
 
+    def _clear_away(self) -> None:
+        """Remove what a pass that was abandoned may have left after all."""
+        for name in self._disk.list(self._directory):
+            if name.endswith((UNFINISHED, SWAP)):
+                self._disk.remove(f"{self._directory}/{name}")
+
+    def _go_on(self) -> None:
+        if self.abandoned:
+            raise _Abandoned
+
     def _note_keys(self) -> None:
         """Learn the last offset of each key in what was not compacted yet, as far as memory goes."""
         for source in self._sources:
@@ -218,6 +236,7 @@ class Compaction:
                 continue
             cursor = source.cursor()
             while cursor.step():
+                self._go_on()
                 if cursor.base_offset >= self.cleaned_offset:
                     if self._keys.is_full:
                         return
@@ -249,8 +268,12 @@ class Compaction:
     def _copy(self, source: Source, writer: "_Writer") -> None:
         cursor = source.cursor()
         while cursor.step():
+            self._go_on()
             cursor.check()
-            data = self._left_of(cursor)
+            batch = cursor.batch()
+            data = self._left_of(batch)
+            if data is not batch.data:
+                writer.changed = True
             if data is not None:
                 writer.add(data)
         self.read_bytes += source.size_bytes
@@ -259,7 +282,7 @@ class Compaction:
         group = writer.group
         written = writer.finish()
         log_path, index_path, time_path = self.unfinished(group)
-        if len(group.sources) == 1 and written.size_bytes == group.sources[0].size_bytes:
+        if len(group.sources) == 1 and not writer.changed:
             self._disk.remove(log_path)
             return
         indexes = writer.indexes
@@ -270,17 +293,17 @@ class Compaction:
         self.written_bytes += written.size_bytes
         group.new = written
 
-    def _left_of(self, cursor: Cursor) -> bytes | memoryview | None:
-        batch = cursor.batch()
-        if cursor.base_offset >= self.cleaned_offset:
+    def _left_of(self, batch: Batch) -> bytes | memoryview | None:
+        if batch.base_offset >= self.cleaned_offset:
             return batch.data
-        keep_empty = cursor.base_offset in self._last_words
+        keep_empty = batch.base_offset in self._last_words
         return cleaned(
             batch, self._keys, self._now_ms, self._config.delete_retention_ms, keep_empty=keep_empty
         )
 
     def _announce(self) -> None:
         """From here on a crash means going on, not going back."""
+        self._go_on()
         changed = [group for group in self.groups if group.new is not None]
         self.cleaned.write(self._disk, self._directory)
         for group in changed:
@@ -295,14 +318,29 @@ class Compaction:
         return [f"{self._directory}/{name}{UNFINISHED}" for name in names]
 
 
+class _Abandoned(Exception):
+    """Raised on the way out of a pass that was abandoned."""
+
+
 @final
 class _Writer:
     """Writes a segment from its start to its end."""
 
-    __slots__ = ("_file", "_interval", "_newest", "_pending", "_pending_bytes", "_size", "group", "indexes")
+    __slots__ = (
+        "_file",
+        "_interval",
+        "_newest",
+        "_pending",
+        "_pending_bytes",
+        "_size",
+        "changed",
+        "group",
+        "indexes",
+    )
 
     def __init__(self, file: File, group: Group, interval: int) -> None:
         self.group = group
+        self.changed = False  # whether anything is not as it was
         self.indexes = Indexes.empty(group.base_offset)
         self._file = file
         self._interval = interval

@@ -375,7 +375,7 @@ class Log:
     ) -> Compaction | None:
         """A pass of compaction over all below *limit*, if it is time for one and none is under way.
 
-        When its `run` has ended, well or not, it is handed to `compacted`.
+        When its `run` has ended, well or not, or is no longer waited for, it is handed to `compacted`.
         """
         if self.failure is not None or not self.config.compacts or self._compaction is not None:
             return None
@@ -404,6 +404,7 @@ class Log:
         if compaction.corrupt is not None:
             self.take_offline(compaction.corrupt)
         if self.failure is not None or not compaction.done:
+            compaction.abandon()
             return
         for group in compaction.groups:
             if group.new is not None and not self._chain.swap(
@@ -431,6 +432,7 @@ class Log:
     def save_for_quick_start(self) -> None:
         """Write what a next life would else have to work out. All of it can be lost without harm."""
         if self._compaction is not None:
+            self._compaction.abandon()
             self._compaction.discard()
             self._compaction = None
         # One that is there already was synced, and what is written here is not: it must stay.
