@@ -123,7 +123,7 @@ def test_4_a_body_cut_short_or_too_long_is_closed(server: Server) -> None:
             raw.send(framed(whole[:end]))
             assert raw.is_closed()
     with Raw(server.port) as raw:
-        raw.send(framed(whole + b"\x00"))
+        raw.send(framed(header(60, 0) + b"\x00\x00" + b"\x00"))
         assert raw.is_closed()
 
 

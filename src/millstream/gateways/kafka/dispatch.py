@@ -76,9 +76,8 @@ class Dispatch:
         if api.key == _PRODUCE:
             return Request(header, read_produce(reader.data[reader.position :], header.api_version))
         message = api.request.read(reader, header.api_version)
-        if (
-            api.key != _METADATA
-        ):  # librdkafka asks for all topics with three stray bytes, which Kafka overlooks
+        # librdkafka asks for all topics with three stray bytes, which Kafka overlooks.
+        if api.key != _METADATA:
             reader.finish()
         return Request(header, message)
 
