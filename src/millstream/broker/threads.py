@@ -17,4 +17,6 @@ async def in_thread(call: Callable[[], T]) -> T:
         return await asyncio.shield(future)
     except asyncio.CancelledError:
         await asyncio.wait([future])
+        if not future.cancelled():
+            future.exception()  # seen; a disk that has failed says so again to whoever asks next
         raise

@@ -247,8 +247,11 @@ class SimLoop(asyncio.BaseEventLoop):
         if life is not None and not life.alive:
             return
         node = life.node if life is not None else "outside"
-        self.mishaps.append(Mishap(self._now, node, context["message"], context.get("exception")))
-        self.note("mishap", node, context["message"], repr(context.get("exception")))
+        task = context.get("future")
+        what = getattr(task.get_coro(), "__qualname__", "?") if isinstance(task, asyncio.Task) else "no task"
+        message = f"{context['message']}, in {what}"
+        self.mishaps.append(Mishap(self._now, node, message, context.get("exception")))
+        self.note("mishap", node, message, repr(context.get("exception")))
 
     def close(self) -> None:
         """Let go of everything; `finally` blocks of the dead run now, when nobody looks any more."""
