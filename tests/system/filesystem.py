@@ -62,6 +62,31 @@ class FileSystem:
         self.image.unlink(missing_ok=True)
 
 
+class Tmpfs:
+    """Memory as a file system, for the image of another, which cannot write what this one does not take."""
+
+    def __init__(self, root: Path, *, size_mb: int) -> None:
+        _skip_unless_able("ext4")
+        self.root = root
+        self.root.mkdir()
+        _run("mount", "-t", "tmpfs", "-o", f"size={size_mb}m", "tmpfs", str(root))
+
+    def fill(self) -> None:
+        """Leave no more than a megabyte."""
+        usage = os.statvfs(self.root)
+        with (self.root / "filler").open("wb") as filler:
+            filler.write(bytes(max(usage.f_bavail * usage.f_frsize - (1 << 20), 0)))
+
+    def free(self) -> None:
+        (self.root / "filler").unlink()
+
+    def __enter__(self) -> "Tmpfs":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        subprocess.run(["umount", "--lazy", str(self.root)], check=False, capture_output=True)
+
+
 def cut(root: Path) -> None:
     """Cut the power of the file system mounted at *root*."""
     fd = os.open(root, os.O_RDONLY)

@@ -44,6 +44,7 @@ class Load:
         self.partitions = partitions
         self.random = Random(seed)
         self.stopping = asyncio.Event()
+        self.abandoned = threading.Event()
         self.writers: list[str] = []
         self.undelivered: list[BaseException] = []
         self._tasks: list[asyncio.Task[None]] = []
@@ -84,6 +85,7 @@ class Load:
         return self
 
     async def __aexit__(self, *_: object) -> None:
+        self.abandoned.set()
         self.stopping.set()
         for task in self._tasks:
             task.cancel()
@@ -278,6 +280,9 @@ def _run_librdkafka(
                 number += 1
                 producer.produce(partition.topic, value, partition=partition.partition, on_delivery=delivered)
         producer.poll(0.002)
+    if load.abandoned.is_set():
+        producer.purge()
+        return
     unsent = producer.flush(PATIENCE)
     assert not failures, failures[0]
     assert not unsent, f"{unsent} records were never answered"

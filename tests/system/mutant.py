@@ -3,6 +3,7 @@
 A test that no mutant fails proves nothing.
 """
 
+import errno
 import os
 import sys
 import time
@@ -37,8 +38,23 @@ def rename_before_fsync() -> None:
     checkpoint.write = write  # type: ignore[assignment]
 
 
+def failing_sync() -> None:
+    """No rule is broken, but a sync of batches fails once."""
+    sync = os.fdatasync
+    left = [1]
+
+    def failing(fd: int) -> None:
+        if left and "/orders-0/" in os.readlink(f"/proc/self/fd/{fd}"):
+            left.pop()
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+        sync(fd)
+
+    os.fdatasync = failing  # type: ignore[assignment]
+
+
 def retry_fsync() -> None:
     """A sync that failed is tried again, and believed."""
+    failing_sync()
 
     def trusted(self: RealDisk, call: Callable[..., Any], *args: object) -> Any:
         for _ in range(10):
@@ -55,6 +71,7 @@ MUTANTS: dict[str, Callable[[], None]] = {
     "none": lambda: None,
     "no-fsync": no_fsync,
     "rename-before-fsync": rename_before_fsync,
+    "failing-sync": failing_sync,
     "retry-fsync": retry_fsync,
 }
 

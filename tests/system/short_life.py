@@ -51,18 +51,28 @@ class Life:
         """What was left in the report."""
         return self._report.read_text().split() if self._report.exists() else []
 
-    def live(self, how: str, number: int, *, is_told_to_stop: bool = True) -> None:
-        """Live until the end that was chosen, or the last step."""
-        command = dying.command(how, number, self._report)
+    @property
+    def was_struck(self) -> bool:
+        """Whether the end that was chosen has come."""
+        return not self.end[0].isdecimal()
+
+    def live(self, how: str, number: int, *, ends_by_itself: bool = False) -> None:
+        """Live until the end that was chosen; if it does not come, stop after the last step.
+
+        One that *ends_by_itself* is not told to stop before its time.
+        """
+        self.run(dying.command(how, number, self._report), ends_by_itself=ends_by_itself)
+        assert self.end, "it did not even begin"
+
+    def run(self, command: tuple[str, ...], *, ends_by_itself: bool = False) -> None:
+        """Live as *command* does."""
         try:
             server = Server(self.data, SETTINGS, command=command)
         except AssertionError:
-            if not self.end:  # then it did not even begin
-                raise
-            return
+            return  # it came to its end before it served anybody
         with server:
             asyncio.run(self._work(server.bootstrap))
-            if is_told_to_stop:
+            if self.is_whole or not ends_by_itself:
                 server.process.terminate()
             self.exit_code = server.wait()
 

@@ -1,13 +1,23 @@
 """A disk that fails: nothing more is acknowledged, and the next life finds all that was."""
 
+import asyncio
 from collections.abc import Sequence
 from pathlib import Path
 from random import Random
 
 import pytest
-from tests.system.short_life import CALLS, Life
+from tests.support.server import Server
+from tests.system import mutant
+from tests.system.filesystem import FileSystem, Tmpfs
+from tests.system.ledger import Ledger
+from tests.system.load import Load, connected, create_topic, write, write_with_librdkafka
+from tests.system.reading import read_all
+from tests.system.short_life import CALLS, PARTITION, Life
 
 from millstream.cli.exits import Exit
+from millstream.client.producer import Producer
+from millstream.client.unreachable import Unreachable
+from millstream.errors import Refused
 
 pytestmark = pytest.mark.system
 
@@ -19,8 +29,55 @@ SOME = pytest.param(sorted(Random().sample(range(1, 180), 6)), id="some")
 def test_a_call_that_fails_once_is_the_last(tmp_path: Path, numbers: Sequence[int]) -> None:
     for number in numbers:
         life = Life(tmp_path / str(number), tmp_path / f"report-{number}")
-        life.live("eio", number, is_told_to_stop=False)
-        if life.exit_code is not None:
-            assert life.exit_code == Exit.DISK_FAILED, f"call {number}, {life.end[0]}"
-        assert max(life.answered, default=0.0) < float(life.end[1]), f"call {number}, {life.end[0]}"
+        life.live("eio", number, ends_by_itself=True)
+        if life.was_struck:
+            call, when, *_ = life.end
+            assert life.exit_code in (Exit.DISK_FAILED, None), f"call {number}, {call}"
+            assert max(life.answered, default=0.0) < float(when), f"call {number}, {call}"
         life.check()
+
+
+def test_a_disk_that_really_fails_its_syncs(tmp_path: Path) -> None:
+    """The file system lies on a device that takes less than it promised."""
+    with Tmpfs(tmp_path / "thin", size_mb=40) as thin, FileSystem("ext4", thin.root, size_mb=200) as fs:
+        ledger = Ledger()
+        with Server(fs.root / "data") as server:
+            asyncio.run(_write_until_it_ends(server, ledger, thin))
+            assert server.wait() == Exit.DISK_FAILED
+        thin.free()
+        fs.remount()
+        with Server(fs.root / "data") as server:
+            ledger.check_kept(*read_all(server.bootstrap, [PARTITION]))
+
+
+@pytest.mark.parametrize("rule", ["failing-sync", "retry-fsync"])
+def test_a_sync_is_not_tried_again(tmp_path: Path, rule: str) -> None:
+    with Server(tmp_path, command=mutant.command(rule)) as server:
+        refused = asyncio.run(_is_refused(server.bootstrap))
+        if rule == "retry-fsync":
+            assert not refused, "this mutant is no different from what it was made of"
+            return
+        assert refused
+        assert server.wait() == Exit.DISK_FAILED
+
+
+async def _write_until_it_ends(server: Server, ledger: Ledger, thin: Tmpfs) -> None:
+    async with connected(server.bootstrap) as client:
+        await create_topic(client, PARTITION.topic, 1)
+        async with Load(server.bootstrap, ledger, [PARTITION]) as load:
+            load.start(write(load, "a"), write_with_librdkafka(load, "b"))
+            await load.more(100)
+            thin.fill()
+            await asyncio.to_thread(server.wait)
+
+
+async def _is_refused(bootstrap: str) -> bool:
+    """Whether any of a few records is refused."""
+    async with connected(bootstrap) as client, Producer(client, delivery_timeout=0.0) as producer:
+        await create_topic(client, PARTITION.topic, 1)
+        try:
+            for number in range(5):
+                await producer.deliver(PARTITION.topic, b"%d" % number, partition=PARTITION.partition)
+        except (Refused, Unreachable):
+            return True
+    return False

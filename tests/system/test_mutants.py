@@ -2,16 +2,15 @@
 
 The broken broker promises something, the power goes, and a whole one looks at
 what is left. What an unbroken one promises is kept; what each mutant promises
-is not. The mutant that syncs no directory is caught on the simulated disk:
-ext4 and xfs happen to keep the names of synced files.
+is not. Mutants that these file systems forgive are caught elsewhere: who syncs
+no directory by the simulated disk (`tests/storage/test_mutants.py`), who tries
+a failed sync again by `test_disk_failure.py`.
 """
 
 import asyncio
 from pathlib import Path
-from random import Random
 
 import pytest
-from tests.storage.story import Story
 from tests.support.server import Server
 from tests.system import mutant
 from tests.system.filesystem import FileSystem
@@ -22,8 +21,6 @@ from tests.system.reading import read_all
 from millstream.client.admin import Admin
 from millstream.client.producer import Producer
 from millstream.client.topics import TopicPartition
-from millstream.env.disk import Disk, File, Lock
-from millstream.sim.disk import SimDisk
 
 pytestmark = pytest.mark.system
 
@@ -45,16 +42,6 @@ def test_without_fsync_records_are_lost(tmp_path: Path, kind: str) -> None:
 def test_with_rename_before_fsync_the_start_of_a_log_is_lost(tmp_path: Path) -> None:
     with FileSystem("xfs", tmp_path) as fs, pytest.raises(AssertionError, match="deleted records are back"):
         _promise_and_cut(fs, "rename-before-fsync", trim=True)
-
-
-def test_without_directory_fsync_records_are_lost() -> None:
-    for seed in range(50):
-        disk = SimDisk(Random(seed))
-        _append_and_crash(disk, disk, seed)
-    with pytest.raises(AssertionError):
-        for seed in range(50):
-            disk = SimDisk(Random(seed))
-            _append_and_crash(disk, NoDirSync(disk), seed)
 
 
 def _promise_and_cut(fs: FileSystem, rule: str, *, trim: bool) -> None:
@@ -79,50 +66,3 @@ async def _promise(bootstrap: str, ledger: Ledger, trim: bool) -> None:
             ledger.delivered(PARTITION, place.offset, value)
         if trim:
             ledger.starts.update(await Admin(client).trim({PARTITION: 4}))
-
-
-def _append_and_crash(sim: SimDisk, disk: Disk, seed: int) -> None:
-    story = Story(sim, disk)
-    random = Random(seed)
-    for _ in range(3):
-        story.run([("append", (random.randrange(400), 0, 1)), ("sync", None)] * random.randint(1, 5))
-
-
-class NoDirSync(Disk):
-    """A disk that is never told to keep the names of its files."""
-
-    def __init__(self, disk: Disk) -> None:
-        self._disk = disk
-
-    def open(self, path: str, *, create: bool = False) -> File:
-        return self._disk.open(path, create=create)
-
-    def list(self, path: str) -> list[str]:
-        return self._disk.list(path)
-
-    def exists(self, path: str) -> bool:
-        return self._disk.exists(path)
-
-    def make_dir(self, path: str) -> None:
-        self._disk.make_dir(path)
-
-    def rename(self, old: str, new: str) -> None:
-        self._disk.rename(old, new)
-
-    def remove(self, path: str) -> None:
-        self._disk.remove(path)
-
-    def remove_dir(self, path: str) -> None:
-        self._disk.remove_dir(path)
-
-    def sync_dir(self, path: str) -> None:
-        """What was asked is not done."""
-
-    def free_bytes(self) -> int:
-        return self._disk.free_bytes()
-
-    def total_bytes(self) -> int:
-        return self._disk.total_bytes()
-
-    def lock(self, path: str) -> Lock:
-        return self._disk.lock(path)
