@@ -17,6 +17,7 @@ from tests.storage.helpers import (
 
 from millstream.env.disk import DirectoryInUse, DiskFailed
 from millstream.sim.disk import SimDisk
+from millstream.storage.config import LogConfig
 from millstream.storage.store import CLEAN, Store
 
 OTHER_ID = UUID(int=8)
@@ -61,6 +62,33 @@ def test_after_a_clean_stop_nothing_is_looked_at_until_it_is_read() -> None:
 
     assert contents(log)[:50] == [bytes(batch.data) for batch in batches]
     assert log.producers.known() == {9: (0, [(0, 0, 50, -1)])}
+
+
+@pytest.mark.parametrize("suffix", [".index", ".timeindex"])
+def test_an_index_that_a_power_cut_shortened_after_a_clean_stop_is_not_believed(suffix: str) -> None:
+    """What is beside the log is not synced by a clean stop; half of it would look like all of it."""
+    disk = sim_disk()
+    store = open_store(disk)
+    config = LogConfig(index_interval_bytes=100)
+    log = open_log(store, config)
+    for number in range(30):
+        time = NOW + 1000 - number * 10 if number else NOW + 5000
+        log.append(make_batch(number, [b"v" * 50], times=[time]), NOW)
+    log.append(make_batch(30, times=[NOW + 9000]), NOW)
+    _, entries = log.segments[0].known
+    store.close()
+    disk.kill()
+    path = "orders-0/00000000000000000000" + suffix
+    disk.open(path).truncate(0)
+
+    log = open_log(open_store(disk), config)
+    assert log.find_time(NOW + 6000, 31) == (30, NOW + 9000)
+    assert log.segments[0].known[1] == entries
+    assert len(contents(log)) == 31
+    log.roll_if_due(NOW + config.segment_ms)
+    sync(log)
+    disk.kill()
+    assert open_log(open_store(disk), config).segments[0].newest == (NOW + 9000, 30)
 
 
 def test_a_life_after_a_clean_stop_goes_on_where_it_was() -> None:

@@ -283,13 +283,12 @@ class Segment:
 
     def find_max_time(self, offset: int, end_offset: int) -> Record | None:
         """The first of the records from *offset* to before *end_offset* with the highest timestamp."""
-        timestamp_ms, at = self.newest
+        timestamp_ms, _ = self.newest
         if timestamp_ms < 0:
             return None
-        if offset <= self.base_offset and at < end_offset:
-            record = self.find_time(timestamp_ms, offset, end_offset)
-            if record is not None:
-                return record
+        record = self.find_time(timestamp_ms, offset, end_offset)
+        if record is not None:
+            return record
         timestamp_ms = self._highest_between(offset, end_offset)
         return self.find_time(timestamp_ms, offset, end_offset) if timestamp_ms >= 0 else None
 
