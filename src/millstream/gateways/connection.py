@@ -155,7 +155,7 @@ class Connection(asyncio.BufferedProtocol, ABC):
         self._loop = asyncio.get_running_loop()
         self._max_in_flight = door.config().max_in_flight
         self._replies: deque[Reply] = deque()
-        self._waiting: dict[asyncio.Future[Any], None] = {}
+        self._waiting: dict[asyncio.Future[Any], Awaitable[Any] | None] = {}
         self._reading = True
         self._writable = True
         self._ending = False
@@ -226,10 +226,10 @@ class Connection(asyncio.BufferedProtocol, ABC):
         self._replies.append(reply)
         return reply
 
-    def later(self, work: Awaitable[None]) -> None:
-        """Run *work* on behalf of this client, no longer than it stays."""
+    def later(self, work: Awaitable[None], awaits: Awaitable[Any]) -> None:
+        """Run *work* on behalf of this client, no longer than it stays; what it *awaits* ends with it."""
         task = asyncio.ensure_future(work)
-        self._waiting[task] = None
+        self._waiting[task] = awaits
         task.add_done_callback(self._finished)
 
     def when(self, future: "asyncio.Future[T]", then: Callable[[T], None]) -> None:
@@ -330,8 +330,10 @@ class Connection(asyncio.BufferedProtocol, ABC):
             then(future.result())
 
     def _finished(self, task: "asyncio.Future[None]") -> None:
-        self._waiting.pop(task, None)
+        awaited = self._waiting.pop(task, None)
         if task.cancelled():
+            if asyncio.iscoroutine(awaited):
+                awaited.close()  # the client left before it was begun
             return
         error = task.exception()
         if error is not None:

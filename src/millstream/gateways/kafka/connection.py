@@ -218,7 +218,7 @@ class KafkaConnection(Connection):
         elif isinstance(response, asyncio.Future):
             self.when(response, partial(self._reply, reply, self._session, request))
         else:
-            self.later(self._answer(reply, self._session, request, response))
+            self.later(self._answer(reply, self._session, request, response), response)
 
     async def _answer(
         self, reply: Reply, session: Session, request: Request, response: Awaitable[Message | None]
