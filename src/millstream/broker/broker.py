@@ -61,7 +61,6 @@ class Broker:
         self.configs = Configs(env.registry, self.topics, live)
         self.quotas = BrokerQuotas(env.registry)
         self._commit = Commit(self._fail)
-        self.topics.settled = self._commit.settled
         self._checkpoints = Checkpoints(store)
         self._produce = Produce(env.clock, self._commit, store.space, self._fail)
         self._fetch = Fetch(self.topics, config)
@@ -69,6 +68,7 @@ class Broker:
         self._offsets = OffsetsTopic(self.topics, self._produce, env.clock, lambda: live.get(GroupConfig))
         self.groups = Groups(self._offsets, self.topics, env.clock, env.random, lambda: live.get(GroupConfig))
         self._chores = Chores(env, store, self.topics, self._commit, self._checkpoints, config, self._fail)
+        self.topics.settled = self._chores.settled
 
     def config(self) -> BrokerConfig:
         return self.live.get(BrokerConfig)

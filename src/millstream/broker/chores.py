@@ -17,6 +17,7 @@ from millstream.broker.topics import Topics
 from millstream.broker.waiting import Hosted
 from millstream.env.disk import DiskFailed
 from millstream.env.environment import Env
+from millstream.storage.compaction import Compaction
 from millstream.storage.retention import ClockGuard
 from millstream.storage.store import Store
 
@@ -50,6 +51,7 @@ class Chores:
         self._failed = failed
         self._guard = ClockGuard()
         self._tasks: list[asyncio.Task[None]] = []
+        self._compacting: dict[Hosted, tuple[Compaction, asyncio.Future[None]]] = {}
 
     def start(self) -> None:
         config = self._config()
@@ -65,6 +67,15 @@ class Chores:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         self._tasks.clear()
+
+    async def settled(self, hosted: Hosted) -> None:
+        """Return when nobody works on the files of *hosted* in another thread."""
+        await self._commit.settled(hosted)
+        under_way = self._compacting.get(hosted)
+        if under_way is not None:
+            compaction, ended = under_way
+            compaction.abandon()
+            await asyncio.shield(ended)
 
     def _every(self, seconds: float, chore: Callable[[], Awaitable[None]]) -> None:
         self._tasks.append(asyncio.create_task(self._repeat(seconds, chore)))
@@ -149,10 +160,14 @@ class Chores:
         compaction = opened.compaction(self._clock.now_ms(), hosted.partition.high_watermark, budget)
         if compaction is None:
             return
+        ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._compacting[hosted] = compaction, ended
         try:
             await in_thread(compaction.run)
         finally:
             opened.compacted(compaction)
+            del self._compacting[hosted]
+            ended.set_result(None)
         log.info(
             "compacted log=%s read_bytes=%d written_bytes=%d",
             opened.name,
