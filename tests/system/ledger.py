@@ -20,6 +20,7 @@ class Ledger:
         self.tried_starts: dict[TopicPartition, int] = {}
         self.commits: dict[tuple[str, TopicPartition], int] = {}
         self.tried_commits: dict[tuple[str, TopicPartition], int] = {}
+        self.keys: dict[bytes, bytes] = {}  # the last value of each, in a compacted topic
         self.topics: set[str] = set()
         self.unsure_topics: set[str] = set()  # asked for, and nobody knows
         self.faults: list[str] = []  # acknowledgements that cannot all be true
@@ -81,6 +82,11 @@ class Ledger:
     def check_commits(self, found: dict[tuple[str, TopicPartition], int]) -> None:
         for key, offset in self.commits.items():
             assert offset <= found.get(key, -1) <= self.tried_commits[key], key
+
+    def check_keys(self, found: list[tuple[int, bytes]]) -> None:
+        """Of each key the last value is there; those before it may be. A value begins with its key."""
+        last = {value.split(b":", 1)[0]: value for _, value in found}
+        assert last == self.keys
 
     def check_topics(self, found: set[str]) -> None:
         found = {name for name in found if not name.startswith("__")}

@@ -194,6 +194,33 @@ async def found(load: Load, name: str) -> None:
                 ledger.delivered(TopicPartition(topic, 0), place.offset, value)
 
 
+async def replace(load: Load, name: str) -> None:
+    """Delete a topic and make it anew, under the same name; what was in it must not come back."""
+    async with connected(load.bootstrap) as client, Producer(client, delivery_timeout=PATIENCE) as producer:
+        load.ledger.unsure_topics.add(name)
+        while not load.stopping.is_set():
+            await create_topic(client, name, 1, {"segment.bytes": "1024"})
+            for number in range(3):
+                place = await producer.deliver(name, bytes(500), partition=0)
+                if place.offset != number:
+                    load.ledger.faults.append(f"{name}: its record {number} came to lie at {place.offset}")
+            await delete_topic(client, name)
+            client.forget()
+
+
+async def set_keys(load: Load, topic: str) -> None:
+    """Set a few keys in a compacted topic, again and again."""
+    random = Random(load.random.random())
+    async with connected(load.bootstrap) as client, Producer(client, delivery_timeout=PATIENCE) as producer:
+        number = 0
+        while not load.stopping.is_set():
+            number += 1
+            key = b"key-%d" % random.randrange(10)
+            value = b"%b:%d:" % (key, number) + _FILLER[: random.randrange(1500)]
+            await producer.deliver(topic, value, key=key, partition=0)
+            load.ledger.keys[key] = value
+
+
 # Single steps, tried until they are answered
 
 

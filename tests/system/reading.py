@@ -1,6 +1,6 @@
 """Everything a broker has, as an independent client reads it."""
 
-from confluent_kafka import Consumer, KafkaException, Message
+from confluent_kafka import Consumer, KafkaError, KafkaException, Message
 from confluent_kafka import TopicPartition as Place
 from tests.system.ledger import Records
 
@@ -19,26 +19,29 @@ def read_all(bootstrap: str, partitions: list[TopicPartition]) -> tuple[Records,
             "auto.offset.reset": "error",
             "check.crcs": True,
             "fetch.wait.max.ms": 20,
+            "enable.partition.eof": True,
         }
     )
     try:
         found: Records = {partition: [] for partition in partitions}
         starts: dict[TopicPartition, int] = {}
-        ends: dict[TopicPartition, int] = {}
         for partition in partitions:
             place = Place(partition.topic, partition.partition)
-            starts[partition], ends[partition] = consumer.get_watermark_offsets(place, timeout=_SECONDS)
-        missing = sum(ends.values()) - sum(starts.values())
+            starts[partition], _ = consumer.get_watermark_offsets(place, timeout=_SECONDS)
         consumer.assign([Place(each.topic, each.partition, starts[each]) for each in partitions])
-        while missing > 0:
-            messages = consumer.consume(min(missing, 5000), timeout=_SECONDS)
-            assert messages, f"{missing} records can not be read"
+        unread = set(partitions)
+        while unread:
+            messages = consumer.consume(1000, timeout=0.1) or consumer.consume(1, timeout=_SECONDS)
+            assert messages, f"{sorted(unread)} can not be read to their ends"
             for message in messages:
-                if message.error():
-                    raise KafkaException(message.error())
-                where, offset, value = landed(message)
-                found[where].append((offset, value))
-                missing -= 1
+                error = message.error()
+                if error is None:
+                    where, offset, value = landed(message)
+                    found[where].append((offset, value))
+                elif error.code() == KafkaError._PARTITION_EOF:
+                    unread.discard(TopicPartition(str(message.topic()), int(message.partition() or 0)))
+                else:
+                    raise KafkaException(error)
         return found, starts
     finally:
         consumer.close()

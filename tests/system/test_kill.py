@@ -16,8 +16,9 @@ from millstream.client.topics import TopicPartition
 
 pytestmark = pytest.mark.system
 
-PARTITIONS = [TopicPartition("orders", index) for index in range(3)]
+PARTITIONS = [TopicPartition("orders", 0), TopicPartition("orders", 1), TopicPartition("loose", 0)]
 SETTINGS = {"log.flush.offset.checkpoint.interval.ms": 100}
+SMALL = {"segment.bytes": "100000"}
 
 
 @pytest.mark.parametrize("rounds", [5, pytest.param(50, marks=[pytest.mark.long, pytest.mark.timeout(900)])])
@@ -31,7 +32,8 @@ async def _kill_again_and_again(data: Path, rounds: int) -> None:
     server = Server(data, SETTINGS, port=free_port())
     try:
         async with connected(server.bootstrap) as client:
-            await create_topic(client, "orders", len(PARTITIONS), {"segment.bytes": "100000"})
+            await create_topic(client, "orders", 2, SMALL)
+            await create_topic(client, "loose", 1, {**SMALL, "flush.policy": "os"})
         async with Load(server.bootstrap, ledger, PARTITIONS) as load:
             load.start(write(load, "a"), write(load, "b"), write_with_librdkafka(load, "c"))
             for _ in range(rounds):

@@ -16,6 +16,8 @@ from tests.system.load import (
     connected,
     create_topic,
     found,
+    replace,
+    set_keys,
     trim,
     write,
     write_with_librdkafka,
@@ -29,11 +31,13 @@ from millstream.client.topics import TopicPartition
 pytestmark = pytest.mark.system
 
 PARTITIONS = [TopicPartition("orders", 0), TopicPartition("orders", 1), TopicPartition("trimmed", 0)]
+KEYED = TopicPartition("keyed", 0)
 GROUPS = ["readers", "others"]
 MILLSTREAM = (sys.executable, "-m", "millstream")
 SETTINGS = {
     "log.flush.offset.checkpoint.interval.ms": 100,
     "log.retention.check.interval.ms": 200,
+    "log.cleaner.backoff.ms": 50,
     "log.dir.ballast.bytes": 1 << 20,
     "offsets.topic.num.partitions": 3,
     "offsets.topic.segment.bytes": 16384,
@@ -58,9 +62,12 @@ async def cut_again_and_again(fs: FileSystem, rounds: int, command: tuple[str, .
             for topic in ("orders", "trimmed"):
                 await create_topic(client, topic, 2, SMALL)
                 ledger.topics.add(topic)
+            await create_topic(client, KEYED.topic, 1, {**SMALL, "cleanup.policy": "compact"})
+            ledger.topics.add(KEYED.topic)
         async with Load(cluster.server.bootstrap, ledger, PARTITIONS, seed=rounds) as load:
             load.start(write(load, "a"), write_with_librdkafka(load, "b"))
-            load.start(trim(load, PARTITIONS[-1]), found(load, "short-lived"))
+            load.start(trim(load, PARTITIONS[-1]), found(load, "short-lived"), replace(load, "replaced"))
+            load.start(set_keys(load, KEYED.topic))
             load.start(*[commit(load, group) for group in GROUPS])
             for _ in range(rounds):
                 await load.more(random.randint(100, 600))
@@ -79,6 +86,8 @@ async def check(bootstrap: str, ledger: Ledger) -> None:
     records, starts = await asyncio.to_thread(read_all, bootstrap, partitions)
     ledger.check_records(records, starts)
     ledger.check_starts(starts)
+    records, _ = await asyncio.to_thread(read_all, bootstrap, [KEYED])
+    ledger.check_keys(records[KEYED])
     async with connected(bootstrap) as client:
         ledger.check_topics(set((await Admin(client).cluster()).topics))
         ledger.check_commits(
