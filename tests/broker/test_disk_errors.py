@@ -9,6 +9,7 @@ from millstream.broker.disk_errors import GuardedRegistry
 from millstream.env.local import LocalRegistry
 from millstream.errors import ErrorCode, Refused
 from millstream.sim.disk import SimDisk
+from millstream.sim.loop import SimLoop
 from millstream.storage.space import BALLAST, Space
 
 
@@ -58,3 +59,20 @@ def test_a_full_disk_gives_up_its_reserve_for_a_change_that_may_free_it() -> Non
         assert failures == []
 
     asyncio.run(story())
+
+
+def test_the_broker_is_told_even_if_the_client_has_gone() -> None:
+    async def story() -> None:
+        disk = SimDisk(Random(1))
+        registry, failures = await guarded(disk)
+        disk.failing_syncs = 1
+        change = asyncio.ensure_future(registry.change({"a": b"1"}, {}))
+        await asyncio.sleep(0)
+        change.cancel()
+        await asyncio.sleep(1)
+        assert len(failures) == 1
+
+    loop = SimLoop(1)
+    loop.run_until_complete(story())
+    loop.close()
+    assert loop.mishaps == []

@@ -4,6 +4,7 @@ import errno
 from collections.abc import Callable, Mapping
 from typing import Final, final
 
+from millstream.broker.unhurried import to_the_end
 from millstream.env.disk import DiskFailed
 from millstream.env.registry import Item, Registry
 from millstream.errors import ErrorCode, Refused
@@ -41,6 +42,12 @@ class GuardedRegistry(Registry):
         return await self._registry.range(prefix)
 
     async def change(self, values: Mapping[str, bytes | None], expect: Mapping[str, int]) -> int:
+        return await to_the_end(self._change(values, expect))
+
+    async def stop(self) -> None:
+        await self._registry.stop()
+
+    async def _change(self, values: Mapping[str, bytes | None], expect: Mapping[str, int]) -> int:
         try:
             try:
                 return await self._registry.change(values, expect)
@@ -51,6 +58,3 @@ class GuardedRegistry(Registry):
                 return await self._registry.change(values, expect)
         except OSError as error:
             raise refusal_of(error, self._failed) from error
-
-    async def stop(self) -> None:
-        await self._registry.stop()
