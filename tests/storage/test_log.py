@@ -310,6 +310,23 @@ def test_truncates_in_the_middle_of_everything() -> None:
     assert log.epochs.epoch_of(17) == 5
 
 
+def test_after_a_truncation_nothing_is_found_where_it_was() -> None:
+    store = open_store(sim_disk())
+    log = open_log(store, LogConfig())
+    batches = append(log, 10)
+    sync(log)
+    for offset in range(10):
+        log.read(offset, 1, 10)
+    store.truncate(log, 3)
+    batches = batches[:3] + append(log, 4, size=7) + append(log, 6, size=90)
+
+    assert contents(log) == data(batches)
+    for offset in range(13):
+        piece = log.read(offset, 1, 13)
+        assert piece is not None
+        assert piece.read() == bytes(batches[offset].data)
+
+
 def test_a_truncation_takes_the_snapshots_above_it_along() -> None:
     disk = sim_disk()
     store = open_store(disk)

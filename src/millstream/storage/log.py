@@ -463,6 +463,7 @@ class Log:
         self._disk.make_dir(self.name)
         path, lines = f"{self.name}/{METADATA}", metadata_lines(self.topic_id)
         metadata = checkpoint.write_loosely(self._disk, path, checkpoint.encode(lines))
+        metadata.close()  # many logs may be made at once, before any is synced
         self._chain.begin(self.end_offset, self.config.index_interval_bytes, now_ms)
         self._metadata = metadata
         self._new_directory = True
