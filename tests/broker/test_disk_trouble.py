@@ -3,6 +3,7 @@
 import asyncio
 import os
 import threading
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 
@@ -80,4 +81,28 @@ def test_a_failure_that_nobody_told_of_is_found(monkeypatch: pytest.MonkeyPatch)
             disk.failure = None
 
     monkeypatch.setattr(chores, "_LOOK_SECONDS", 0.001)
+    asyncio.run(story())
+
+
+def test_a_full_disk_is_freed_though_the_first_log_has_no_room_to_roll() -> None:
+    async def story() -> None:
+        disk = SimDisk(Random(1))
+        settings = {"log.retention.check.interval.ms": 5}
+        async with asyncio.timeout(10), running(disk, settings) as broker:
+            due = NewTopic("a", configs={"segment.ms": "1"})
+            large = NewTopic("b", configs={"segment.bytes": "1024", "file.delete.delay.ms": "0"})
+            await broker.create_topics(SESSION, [due, large])
+            for topic, count in (("a", 1), ("b", 20)):
+                for _ in range(count):
+                    accepted = broker.produce(SESSION, topic, 0, batch(bytes(200)), -1)
+                assert accepted.safe is not None
+                await accepted.safe
+            disk.capacity = 0
+            broker.topics.hosted("a", 0).partition.log.segments[-1].created_ms = 0
+            opened = broker.topics.hosted("b", 0).partition.log
+            opened.config = replace(opened.config, retention_bytes=2048)
+            while opened.start_offset == 0:  # noqa: ASYNC110  # upkeep tells nobody when it is done
+                await asyncio.sleep(0.001)
+            disk.capacity = None
+
     asyncio.run(story())

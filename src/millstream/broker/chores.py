@@ -19,6 +19,7 @@ from millstream.env.disk import DiskFailed
 from millstream.env.environment import Env
 from millstream.storage.compaction import Compaction
 from millstream.storage.retention import ClockGuard
+from millstream.storage.space import is_want_of_space
 from millstream.storage.store import Store
 
 log = logging.getLogger(__name__)
@@ -137,17 +138,26 @@ class Chores:
         for done, hosted in enumerate(self._topics.all_hosted()):
             if hosted.dropped:
                 continue
-            opened = hosted.partition.log
             if by_time:
-                opened.expire_producers(now_ms, self._config().producer_expiry_ms)
-            opened.roll_if_due(now_ms)
-            deleted = opened.expire(now_ms, hosted.partition.high_watermark, by_time=by_time)
-            if deleted:
-                log.info(
-                    "retention log=%s segments=%d start_offset=%d", opened.name, deleted, opened.start_offset
-                )
+                hosted.partition.log.expire_producers(now_ms, self._config().producer_expiry_ms)
+            try:
+                self._retain_one(hosted, now_ms, by_time)
+            except OSError as error:
+                if not is_want_of_space(error):
+                    raise
+                # It has no room for a new segment. The next log may have some to give.
+                log.warning("no room to roll log=%s", hosted.partition.log.name)
             if done % _LOGS_A_SLICE == 0:
                 await asyncio.sleep(0)
+
+    def _retain_one(self, hosted: Hosted, now_ms: int, by_time: bool) -> None:
+        opened = hosted.partition.log
+        deleted = opened.expire(now_ms, hosted.partition.high_watermark, by_time=by_time)
+        if deleted:
+            log.info(
+                "retention log=%s segments=%d start_offset=%d", opened.name, deleted, opened.start_offset
+            )
+        opened.roll_if_due(now_ms)
 
     async def _compact(self) -> None:
         for hosted in self._topics.all_hosted():
