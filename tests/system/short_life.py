@@ -5,6 +5,7 @@ is made and deleted; checkpoints are written; and all is closed cleanly.
 """
 
 import asyncio
+import contextlib
 import time
 from collections.abc import Awaitable
 from pathlib import Path
@@ -62,6 +63,13 @@ class Life:
         One that *ends_by_itself* is not told to stop before its time.
         """
         self.run(dying.command(how, number, self._report), ends_by_itself=ends_by_itself)
+        assert self.end, "it did not even begin"
+
+    def start_only(self, how: str, number: int) -> None:
+        """Start, until the end that was chosen, and stop at once if it does not come."""
+        command = dying.command(how, number, self._report)
+        with contextlib.suppress(AssertionError), Server(self.data, SETTINGS, command=command) as server:
+            server.stop()
         assert self.end, "it did not even begin"
 
     def run(self, command: tuple[str, ...], *, ends_by_itself: bool = False) -> None:

@@ -1,5 +1,7 @@
 """A short life, ended at each of its calls to the disk in turn."""
 
+import os
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
 from random import Random
@@ -41,5 +43,31 @@ def test_power_cut_at_a_call(tmp_path: Path, kind: str, numbers: Sequence[int]) 
         for number in numbers:
             life = Life(fs.root / str(number), tmp_path / f"report-{number}")
             life.live("cut", number)
+            fs.remount()
+            life.check()
+
+
+@pytest.mark.parametrize("kind", ["ext4", "xfs"])
+@pytest.mark.parametrize(
+    "numbers",
+    [
+        pytest.param(range(3, 40, 12), id="some"),
+        pytest.param(range(1, 60), marks=[pytest.mark.long, pytest.mark.timeout(900)], id="all"),
+    ],
+)
+def test_power_cut_at_a_call_of_the_start_that_follows_a_cut(
+    tmp_path: Path, kind: str, numbers: Sequence[int]
+) -> None:
+    """What recovery mends it must mend so that it may be interrupted."""
+    with FileSystem(kind, tmp_path) as fs:
+        life = Life(fs.root / "first", tmp_path / "report")
+        life.live("cut", 150)
+        fs.remount()
+        for number in numbers:
+            life.data = fs.root / str(number)
+            shutil.copytree(fs.root / "first", life.data)
+            os.sync()
+            again = Life(life.data, tmp_path / f"report-{number}")
+            again.start_only("cut", number)
             fs.remount()
             life.check()
