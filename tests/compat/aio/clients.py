@@ -1,7 +1,9 @@
 """aiokafka as an application would set it up, and the loops every test needs."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+import threading
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
+from concurrent.futures import Future
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -9,6 +11,21 @@ from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 
 SECONDS = 20.0
+STORY_SECONDS = 50.0
+
+
+def run(story: Coroutine[Any, Any, None]) -> None:
+    """Run *story*, in a thread of its own: aiokafka may never stop, and is then left to it."""
+    done: Future[None] = Future()
+
+    def tell() -> None:
+        try:
+            done.set_result(asyncio.run(story))
+        except BaseException as problem:
+            done.set_exception(problem)
+
+    threading.Thread(target=tell, daemon=True).start()
+    done.result(STORY_SECONDS)
 
 
 @asynccontextmanager

@@ -1,6 +1,5 @@
 """aiokafka administers: all that its admin client has."""
 
-import asyncio
 from typing import Any
 
 import pytest
@@ -8,7 +7,7 @@ from aiokafka import TopicPartition
 from aiokafka.admin import NewPartitions, NewTopic, RecordsToDelete
 from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
 from aiokafka.errors import InvalidPartitionsError
-from tests.compat.aio.clients import admin, consumer, create, poll_until, producer, read, send
+from tests.compat.aio.clients import admin, consumer, create, poll_until, producer, read, run, send
 
 from millstream.errors import ErrorCode
 
@@ -41,7 +40,7 @@ def test_topics(bootstrap: str, name: str) -> None:
             assert list(gone.topic_error_codes) == [(name, 0)]
             assert name not in await client.list_topics()
 
-    asyncio.run(story())
+    run(story())
 
 
 def test_configs(bootstrap: str, name: str) -> None:
@@ -60,7 +59,7 @@ def test_configs(bootstrap: str, name: str) -> None:
             broker = ConfigResource(ConfigResourceType.BROKER, "1")
             assert configs(await client.describe_configs([broker]))["node.id"] == "1"
 
-    asyncio.run(story())
+    run(story())
 
 
 def test_records(bootstrap: str, name: str) -> None:
@@ -72,7 +71,7 @@ def test_records(bootstrap: str, name: str) -> None:
             assert await client.delete_records({place: RecordsToDelete(before_offset=4)}) == {place: 4}
             assert await client.delete_records({place: RecordsToDelete(before_offset=-1)}) == {place: 10}
 
-    asyncio.run(story())
+    run(story())
 
 
 def test_groups(bootstrap: str, name: str) -> None:
@@ -96,7 +95,7 @@ def test_groups(bootstrap: str, name: str) -> None:
             asked = await client.list_consumer_group_offsets(name, partitions=[TopicPartition(name, 9)])
             assert asked[TopicPartition(name, 9)].offset == -1
 
-    asyncio.run(story())
+    run(story())
 
 
 def test_the_cluster(bootstrap: str) -> None:
@@ -107,4 +106,4 @@ def test_the_cluster(bootstrap: str) -> None:
         assert [f"{each['host']}:{each['port']}" for each in told["brokers"]] == [bootstrap]
         assert told["cluster_id"]
 
-    asyncio.run(story())
+    run(story())

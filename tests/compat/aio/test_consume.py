@@ -7,7 +7,7 @@ from aiokafka import TopicPartition
 from aiokafka.admin import RecordsToDelete
 from aiokafka.errors import OffsetOutOfRangeError
 from aiokafka.structs import OffsetAndMetadata
-from tests.compat.aio.clients import SECONDS, admin, consumer, create, producer, read, read_from, send
+from tests.compat.aio.clients import SECONDS, admin, consumer, create, producer, read, read_from, run, send
 
 FIRST_MS = 1_700_000_000_000
 
@@ -39,7 +39,7 @@ def test_from_any_offset(bootstrap: str, name: str) -> None:
                 await send(one, name, b"new")
             assert (await read(reader, 1))[0].value == b"new"
 
-    asyncio.run(story())
+    run(story())
 
 
 def test_finds_offsets(bootstrap: str, name: str) -> None:
@@ -57,7 +57,7 @@ def test_finds_offsets(bootstrap: str, name: str) -> None:
             assert await reader.beginning_offsets([place, empty]) == {place: 0, empty: 0}
             assert await reader.end_offsets([place, empty]) == {place: 20, empty: 0}
 
-    asyncio.run(story())
+    run(story())
 
 
 def test_pause_and_resume(bootstrap: str, name: str) -> None:
@@ -75,7 +75,7 @@ def test_pause_and_resume(bootstrap: str, name: str) -> None:
             assert [each.offset for each in await read(reader, 20)] == list(range(20))
             assert reader.highwater(place) == 20
 
-    asyncio.run(story())
+    run(story())
 
 
 @pytest.mark.parametrize(("reset", "begins"), [("earliest", 0), ("latest", 20)])
@@ -92,7 +92,7 @@ def test_auto_offset_reset(bootstrap: str, name: str, reset: str, begins: int) -
                     await reader.getmany(timeout_ms=50, max_records=1)
             assert await reader.position(place) - begins in (0, 1)
 
-    asyncio.run(story())
+    run(story())
 
 
 def test_an_offset_that_is_not_there_is_told_if_one_asks(bootstrap: str, name: str) -> None:
@@ -101,7 +101,7 @@ def test_an_offset_that_is_not_there_is_told_if_one_asks(bootstrap: str, name: s
         with pytest.raises(OffsetOutOfRangeError):
             await read_from(bootstrap, name, 1_000, 1, auto_offset_reset="none")
 
-    asyncio.run(story())
+    run(story())
 
 
 def test_what_was_deleted_is_skipped(bootstrap: str, name: str) -> None:
@@ -112,7 +112,7 @@ def test_what_was_deleted_is_skipped(bootstrap: str, name: str) -> None:
         got = await read_from(bootstrap, name, 0, 8)
         assert [each.offset for each in got] == list(range(12, 20))
 
-    asyncio.run(story())
+    run(story())
 
 
 def test_commits_and_goes_on_there(bootstrap: str, name: str) -> None:
@@ -131,4 +131,4 @@ def test_commits_and_goes_on_there(bootstrap: str, name: str) -> None:
             await reader.commit({place: OffsetAndMetadata(3, "ünder way ☂")})
             assert await reader.committed(place) == 3
 
-    asyncio.run(story())
+    run(story())

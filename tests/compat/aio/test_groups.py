@@ -1,12 +1,11 @@
 """aiokafka in groups: members come and go, and go on where the group was."""
 
-import asyncio
 from typing import Any
 
 from aiokafka import ConsumerRebalanceListener, TopicPartition
 from aiokafka.coordinator.assignors.roundrobin import RoundRobinPartitionAssignor
 from aiokafka.coordinator.assignors.sticky.sticky_assignor import StickyPartitionAssignor
-from tests.compat.aio.clients import consumer, create, poll_until, producer, read, send
+from tests.compat.aio.clients import consumer, create, poll_until, producer, read, run, send
 
 
 def share(member: Any) -> set[int]:
@@ -36,7 +35,7 @@ def test_members_come_and_go(bootstrap: str, name: str) -> None:
                 await settle(first, second, partitions=6)
             await settle(first, partitions=6)
 
-    asyncio.run(story())
+    run(story())
 
 
 def test_every_assignor(bootstrap: str, name: str) -> None:
@@ -51,7 +50,7 @@ def test_every_assignor(bootstrap: str, name: str) -> None:
             ):
                 await settle(first, second, partitions=4)
 
-    asyncio.run(story())
+    run(story())
 
 
 class Listener(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has no types
@@ -81,7 +80,7 @@ def test_static_members_may_be_restarted_without_a_rebalance(bootstrap: str, nam
                 await poll_until([first, second], lambda: share(second) == had)
                 assert len(listener.given) == rebalances
 
-    asyncio.run(story())
+    run(story())
 
 
 def test_goes_on_where_the_group_was(bootstrap: str, name: str) -> None:
@@ -96,7 +95,7 @@ def test_goes_on_where_the_group_was(bootstrap: str, name: str) -> None:
                 await reader.commit()
         assert got == list(range(40))
 
-    asyncio.run(story())
+    run(story())
 
 
 def test_commits_by_itself_when_stopped(bootstrap: str, name: str) -> None:
@@ -110,7 +109,7 @@ def test_commits_by_itself_when_stopped(bootstrap: str, name: str) -> None:
             looker.assign([TopicPartition(name, 0)])
             assert await looker.committed(TopicPartition(name, 0)) == 3
 
-    asyncio.run(story())
+    run(story())
 
 
 def test_a_pattern_finds_new_topics(bootstrap: str, name: str) -> None:
@@ -122,4 +121,4 @@ def test_a_pattern_finds_new_topics(bootstrap: str, name: str) -> None:
             await create(bootstrap, f"{name}-b", 2)
             await poll_until([reader], lambda: len(reader.assignment()) == 3)
 
-    asyncio.run(story())
+    run(story())

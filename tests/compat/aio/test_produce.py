@@ -1,11 +1,10 @@
 """aiokafka produces: acknowledgements, codecs, whatever a record may hold, refusals."""
 
-import asyncio
 from typing import Any
 
 import pytest
 from aiokafka.errors import MessageSizeTooLargeError
-from tests.compat.aio.clients import create, producer, read_from, send
+from tests.compat.aio.clients import create, producer, read_from, run, send
 from tests.compat.node import CODECS, Node
 
 MEGABYTE = 1_000_000
@@ -22,7 +21,7 @@ def test_acks(bootstrap: str, name: str, acks: int | str) -> None:
         got = await read_from(bootstrap, name, 0, 20)
         assert [each.value for each in got] == [b"%d" % i for i in range(20)]
 
-    asyncio.run(story())
+    run(story())
 
 
 @pytest.mark.parametrize("codec", CODECS)
@@ -36,7 +35,7 @@ def test_codec(node: Node, name: str, codec: str) -> None:
         got = await read_from(node.bootstrap, name, 0, 100)
         assert [(each.offset, each.value) for each in got] == list(enumerate(sent))
 
-    asyncio.run(story())
+    run(story())
 
 
 def test_whatever_a_record_may_hold(bootstrap: str, name: str) -> None:
@@ -59,7 +58,7 @@ def test_whatever_a_record_may_hold(bootstrap: str, name: str) -> None:
             (each["key"], each["value"], each.get("headers", [])) for each in sent
         ]
 
-    asyncio.run(story())
+    run(story())
 
 
 def test_a_megabyte_and_more_than_is_taken(bootstrap: str, name: str) -> None:
@@ -73,7 +72,7 @@ def test_a_megabyte_and_more_than_is_taken(bootstrap: str, name: str) -> None:
         got = await read_from(bootstrap, name, 0, 2)
         assert [len(each.value) for each in got] == [MEGABYTE, 4]
 
-    asyncio.run(story())
+    run(story())
 
 
 def test_an_idempotent_producer_counts_its_batches(node: Node, name: str) -> None:
@@ -83,7 +82,7 @@ def test_an_idempotent_producer_counts_its_batches(node: Node, name: str) -> Non
             for round in range(3):
                 await send(one, name, *(b"%d-%d" % (round, i) for i in range(10)))
 
-    asyncio.run(story())
+    run(story())
     batches = node.batches(name)
     assert len({batch.producer_id for batch in batches}) == 1
     assert batches[0].producer_id >= 0
@@ -105,7 +104,7 @@ def test_timestamps(bootstrap: str, name: str) -> None:
         assert brokers.timestamp_type == 1
         assert brokers.timestamp > 1_600_000_000_000
 
-    asyncio.run(story())
+    run(story())
 
 
 def test_an_unknown_topic_is_created(bootstrap: str, name: str) -> None:
@@ -113,4 +112,4 @@ def test_an_unknown_topic_is_created(bootstrap: str, name: str) -> None:
         async with producer(bootstrap) as one:
             assert (await one.send_and_wait(name, b"first")).offset == 0
 
-    asyncio.run(story())
+    run(story())

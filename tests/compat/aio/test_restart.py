@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 from aiokafka import TopicPartition
-from tests.compat.aio.clients import consumer, create, producer, read, read_from, send
+from tests.compat.aio.clients import consumer, create, producer, read, read_from, run, send
 from tests.compat.node import Node
 
 ENDS: dict[str, Callable[[Node], None]] = {"stop": Node.stop, "kill": Node.kill}
@@ -30,7 +30,7 @@ def test_clients_find_everything_again(mortal: Node, name: str, end: str) -> Non
             assert (await read(reader, 1))[0].value == b"after"
             assert await reader.committed(TopicPartition(name, 0)) == 1
 
-    asyncio.run(story())
+    run(story())
 
 
 @pytest.mark.parametrize("end", ENDS)
@@ -51,4 +51,4 @@ def test_what_is_sent_while_the_broker_is_away_arrives_once_and_in_order(
         got = await read_from(mortal.bootstrap, name, 0, 300)
         assert [int(each.value) for each in got] == list(range(300))
 
-    asyncio.run(story())
+    run(story())
