@@ -9,6 +9,7 @@ from millstream.sim.history import Assign, Commit, History, Key, Outcome, Poll, 
 
 X: Key = ("x", 0)
 Y: Key = ("y", 0)
+A, B = b"a", b"b"
 
 
 class Story:
@@ -24,9 +25,10 @@ class Story:
         by: str = "p",
         key: Key = X,
         outcome: Outcome = Outcome.OK,
+        names: tuple[bytes, ...] = (),
     ) -> "Story":
         send = self.history.begin(
-            Send(process=by, begun=self.history.tick(), key=key, values=values, offset=at)
+            Send(process=by, begun=self.history.tick(), key=key, values=values, offset=at, names=names)
         )
         self.history.end(send, outcome)
         return self
@@ -124,6 +126,8 @@ BROKEN: list[tuple[str, Callable[[], Story]]] = [
     ("lost-commit", lambda: S().committed("m", 1, 5).committed("m", 1, 7).told(5)),
     ("lost-commit", lambda: S().committed("m", 1, 5).told(-1)),
     ("lost-commit", lambda: S().committed("m", 1, 5, Outcome.FAIL).told(5)),
+    ("stale-key", lambda: S().sent(1, 2, at=0, names=(A, A)).finally_read((0, 1))),
+    ("stale-key", lambda: S().sent(1, 2, at=0, names=(A, B)).finally_read((0, 1))),
 ]
 
 SOUND: list[Callable[[], Story]] = [
@@ -148,6 +152,8 @@ SOUND: list[Callable[[], Story]] = [
     ),
     lambda: S().polled(position=4, by="m", generation=3).committed("m", 3, 4).told(4),
     lambda: S().assigned("m", 1, X).assigned("n", 2, X).committed("m", 1, 0, Outcome.FAIL).told(-1),
+    lambda: S().sent(1, 2, 3, at=0, names=(A, B, A)).finally_read((1, 2), (2, 3)),
+    lambda: S().sent(1, at=0, names=(A,)).sent(2, outcome=Outcome.INFO, names=(A,)).finally_read((1, 2)),
 ]
 
 

@@ -6,8 +6,9 @@ MILLSTREAM_SEEDS=500 runs so many seeds; MILLSTREAM_SEED=7 runs that one alone.
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import pytest
 from tests.sim.mutants import LyingDisk
@@ -23,13 +24,20 @@ from millstream.storage.log import Log
 from millstream.storage.producers import Producers
 
 _CI_SEEDS = 20
+_LONG_SEEDS = 500
 _ENDS = ("kill", "power", "trigger", "restart")
 
 
-def seeds() -> Iterable[int]:
+def seeds() -> list[Any]:
+    """A few for every run of the tests, the rest for the long one; or as the environment asks."""
     if "MILLSTREAM_SEED" in os.environ:
         return [int(os.environ["MILLSTREAM_SEED"])]
-    return range(1, 1 + int(os.environ.get("MILLSTREAM_SEEDS", _CI_SEEDS)))
+    if "MILLSTREAM_SEEDS" in os.environ:
+        return list(range(1, 1 + int(os.environ["MILLSTREAM_SEEDS"])))
+    return [
+        pytest.param(seed, marks=[pytest.mark.long] * (seed > _CI_SEEDS))
+        for seed in range(1, 1 + _LONG_SEEDS)
+    ]
 
 
 @pytest.mark.slow

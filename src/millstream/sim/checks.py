@@ -19,6 +19,7 @@ producers were told; then every operation is held against it.
     commit-beyond         committed more than was delivered in the member's generation
     zombie-commit         a commit accepted after a later generation had begun
     lost-commit           the group forgot an acknowledged commit
+    stale-key             in a compacted log, an older value than was acknowledged is the last of its key
 
 Clients complain of what they meet themselves, and that counts as much.
 """
@@ -49,7 +50,7 @@ def check(history: History) -> list[Anomaly]:
     found = list(history.complaints)
     for key in sorted({op.key for op in sends} | {op.key for op in polls}):
         log = PieceOfLog(key, [s for s in sends if s.key == key], [p for p in polls if p.key == key])
-        found += log.anomalies()
+        found += log.anomalies_if_compacted() if any(send.names for send in log.sends) else log.anomalies()
     return found + list(_groups(history))
 
 
@@ -82,21 +83,27 @@ class PieceOfLog:
         self.offsets[value].add(offset)
 
     def anomalies(self) -> Iterator[Anomaly]:
-        for kind, details in (
-            ("inconsistent-offsets", self.inconsistent_offsets()),
-            ("offset-gap", self.offset_gaps()),
-            ("duplicate", self.duplicates()),
-            ("lost-write", self.lost_writes()),
-            ("unseen", self.unseen()),
-            ("vanished", self.vanished()),
-            ("phantom", self.phantoms()),
-            ("failed-read", self.failed_reads()),
-            ("nonmonotonic-send", self.nonmonotonic_sends()),
-            ("poll-skip", self.poll_skips()),
-            ("nonmonotonic-poll", self.nonmonotonic_polls()),
-        ):
-            for detail in details:
-                yield Anomaly(kind, self.key, detail)
+        yield from self.anomalies_of_any_log()
+        yield from self._say("offset-gap", self.offset_gaps())
+        yield from self._say("lost-write", self.lost_writes())
+        yield from self._say("unseen", self.unseen())
+        yield from self._say("vanished", self.vanished())
+        yield from self._say("poll-skip", self.poll_skips())
+
+    def anomalies_if_compacted(self) -> Iterator[Anomaly]:
+        yield from self.anomalies_of_any_log()
+        yield from self._say("stale-key", self.stale_keys())
+
+    def anomalies_of_any_log(self) -> Iterator[Anomaly]:
+        yield from self._say("inconsistent-offsets", self.inconsistent_offsets())
+        yield from self._say("duplicate", self.duplicates())
+        yield from self._say("phantom", self.phantoms())
+        yield from self._say("failed-read", self.failed_reads())
+        yield from self._say("nonmonotonic-send", self.nonmonotonic_sends())
+        yield from self._say("nonmonotonic-poll", self.nonmonotonic_polls())
+
+    def _say(self, kind: str, details: Iterable[str]) -> Iterator[Anomaly]:
+        return (Anomaly(kind, self.key, detail) for detail in details)
 
     def inconsistent_offsets(self) -> Iterator[str]:
         for offset in self.order:
@@ -170,6 +177,26 @@ class PieceOfLog:
                 if offset < expected:
                     yield f"{poll.process} asked for {expected} and was given {offset}"
                 expected = offset + 1
+
+    def stale_keys(self) -> Iterator[str]:
+        """Each name has one writer, who sent its values in order; the last may also be unanswered."""
+        name_of = {
+            value: name for send in self.sends for value, name in zip(send.values, send.names, strict=True)
+        }
+        last = {
+            name_of[value]: value
+            for poll in self.polls
+            if poll.final
+            for _, value in poll.records
+            if value in name_of
+        }
+        acked: dict[bytes, int] = {}
+        for send in self.sends:
+            if send.outcome is Outcome.OK:
+                acked |= zip(send.names, send.values, strict=True)
+        for name, value in acked.items():
+            if self.has_final and last.get(name, -1) < value:
+                yield f"{name!r} is {last.get(name)}, though {value} was acknowledged"
 
     def _acknowledged_and_never_read(self) -> Iterator[tuple[int, int]]:
         for send in self.sends:

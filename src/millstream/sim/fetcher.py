@@ -31,6 +31,7 @@ class Fetched(NamedTuple):
     key: Key
     code: ErrorCode
     records: list[Record]
+    next_offset: int
 
     @property
     def values(self) -> list[tuple[int, int]]:
@@ -66,16 +67,14 @@ class Fetcher:
             return []
         settle(said.error_code)
         self._follow(said, positions)
-        return [
-            Fetched(
-                key := (topic.topic, partition.partition_index),
-                error_code(partition.error_code),
-                records_in(partition.records, positions[key]),
-            )
-            for topic in said.responses
-            for partition in topic.partitions
-            if (topic.topic, partition.partition_index) in positions
-        ]
+        found: list[Fetched] = []
+        for topic in said.responses:
+            for partition in topic.partitions:
+                key = topic.topic, partition.partition_index
+                if key in positions:
+                    records, next_offset = records_in(partition.records, positions[key])
+                    found.append(Fetched(key, error_code(partition.error_code), records, next_offset))
+        return found
 
     def _request(self, positions: Mapping[Key, int], wait_s: float) -> FetchRequest:
         random = self._random

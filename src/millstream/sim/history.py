@@ -32,10 +32,14 @@ class Operation:
 @final
 @dataclass(kw_only=True, slots=True)
 class Send(Operation):
-    """One batch, retried under the same sequence until answered; *offset* is that of its first value."""
+    """One batch, retried under the same sequence until answered; *offset* is that of its first value.
+
+    *names* are the keys of its records, where compaction may keep but the last of each.
+    """
 
     key: Key
     values: tuple[int, ...]
+    names: tuple[bytes, ...] = ()
     offset: int | None = None
 
 

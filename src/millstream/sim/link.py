@@ -62,14 +62,18 @@ def settle(code: int) -> ErrorCode:
     return named
 
 
-def records_in(records: object, position: int) -> list[Record]:
-    """Every record from *position* on, as a consumer takes them from a fetch."""
+def records_in(records: object, position: int) -> tuple[list[Record], int]:
+    """Every record from *position* on, as a consumer takes them from a fetch, and where to go on.
+
+    Compaction may leave a batch without records, which is passed over all the same.
+    """
     assert isinstance(records, bytes | bytearray | memoryview | None)
     found: list[Record] = []
     for batch in split(records or b""):
-        batch.check()
+        batch.check(allow_empty=True)
         found += [each for each in read(batch, max_bytes=_MAX_BATCH_BYTES) if each.offset >= position]
-    return found
+        position = max(position, batch.last_offset + 1)
+    return found, position
 
 
 def value_of(record: Record) -> int:

@@ -13,6 +13,7 @@ a crash is simply this: what belongs to a dead life is never run again. No
 import asyncio
 import gc
 import heapq
+import logging
 import warnings
 from collections.abc import Callable, Coroutine
 from contextvars import Context, copy_context
@@ -260,6 +261,8 @@ class SimLoop(asyncio.BaseEventLoop):
         super().close()
         self._soon.clear()
         self._timers.clear()
+        talking = logging.root.manager.disable
+        logging.disable(logging.CRITICAL)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", RuntimeWarning)  # of coroutines that never came to run
             for life in [*self._graves, *self._lives.values()]:
@@ -268,6 +271,7 @@ class SimLoop(asyncio.BaseEventLoop):
                 life.tasks.clear()
             self._graves.clear()
             self._lives.clear()
+        logging.disable(talking)
 
 
 def _settle(future: asyncio.Future[Any], result: Any, error: Exception | None) -> None:

@@ -248,7 +248,7 @@ class Member:
         )
         self._history.begin(poll)
         self._history.end(poll, Outcome.OK)
-        self._positions[key] = fetched.records[-1].offset + 1
+        self._positions[key] = fetched.next_offset
         self._uncommitted.add(key)
 
     async def _commit(self) -> None:

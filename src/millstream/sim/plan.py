@@ -80,6 +80,8 @@ def draw(seed: int, kinds: tuple[str, ...] | None = None) -> Plan:
             "log.dir.ballast.bytes": 4096,
             "log.message.timestamp.after.max.ms": (1 << 63) - 1,  # clocks jump here, and nobody is to blame
             "log.retention.check.interval.ms": 2000,
+            "log.cleaner.backoff.ms": random.choice((300, 3000)),
+            "log.segment.delete.delay.ms": random.choice((0, 2000)),
             "log.flush.offset.checkpoint.interval.ms": random.choice((1000, 5000, 60_000)),
             "group.initial.rebalance.delay.ms": 200,
             "offsets.topic.num.partitions": random.choice((1, 3)),

@@ -8,6 +8,7 @@ import asyncio
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from random import Random
 from typing import Final, final
 
@@ -41,6 +42,7 @@ class Habits:
     pause_s: float = 0.04
     max_records: int = 8
     max_padding: int = 400
+    names: int = 0  # write under so many keys; under none if 0
 
     @property
     def batch_bytes(self) -> int:
@@ -177,10 +179,11 @@ class Producer:
     def _new_parcel(self, lane: Lane) -> Parcel:
         habits, random = self._habits, self._random
         values = tuple(self._values() for _ in range(random.randint(1, habits.max_records)))
+        names = tuple(b"%d" % random.randrange(habits.names) for _ in values) if habits.names else ()
         data = build(
             [
-                NewRecord(None, value.to_bytes(8, "big") + bytes(random.randint(0, habits.max_padding)))
-                for value in values
+                NewRecord(name, value.to_bytes(8, "big") + bytes(random.randint(0, habits.max_padding)))
+                for name, value in zip_longest(names, values)
             ],
             codec=habits.codec,
             now_ms=self._clock.now_ms(),
@@ -192,7 +195,7 @@ class Producer:
         # Who does not number batches may see them pass each other when the connection changes.
         process = self._name if habits.idempotent else f"{self._name}/{self._link.opened}"
         send = self._history.begin(
-            Send(process=process, begun=self._history.tick(), key=lane.key, values=values)
+            Send(process=process, begun=self._history.tick(), key=lane.key, values=values, names=names)
         )
         lane.parcels.append(parcel := Parcel(send, data))
         return parcel

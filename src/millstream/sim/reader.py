@@ -7,10 +7,9 @@ from typing import Final, TypeVar, TypeVarTuple, final
 
 from millstream.client.unreachable import Unreachable
 from millstream.errors import ErrorCode
-from millstream.records.read import Record
-from millstream.sim.fetcher import Fetcher, by_topic
+from millstream.sim.fetcher import Fetched, Fetcher, by_topic
 from millstream.sim.history import History, Key, Outcome, Poll
-from millstream.sim.link import FAILURES, Later, Link, settle, value_of
+from millstream.sim.link import FAILURES, Later, Link, settle
 from millstream.sim.member import read_commits
 from millstream.wire.messages.create_topics import (
     CreateTopicsRequest,
@@ -78,27 +77,28 @@ class Reader:
 
         return await self._patiently(attempt)
 
-    async def read_all(self, key: Key, start: int, end: int) -> None:
+    async def read_all(self, key: Key, start: int, end: int, *, compacted: bool = False) -> None:
         """Note everything from *start* to *end* as the final read, then look some of it up again."""
         poll = Poll(process=self._name, begun=self._history.tick(), key=key, position=start, final=True)
         times: list[tuple[int, int]] = []
         position = start
         while position < end:
-            for record in await self._patiently(self._fetch, key, position):
-                poll.records.append((record.offset, value_of(record)))
-                times.append((record.offset, record.timestamp_ms))
-                position = record.offset + 1
+            for fetched in await self._patiently(self._fetch, key, position):
+                poll.records += fetched.values
+                times += [(record.offset, record.timestamp_ms) for record in fetched.records]
+                position = fetched.next_offset
         self._history.begin(poll)
         self._history.end(poll, Outcome.OK)
-        for _ in range(_LOOKUPS if times else 0):
-            await self._look_up_offset(key, self._random.randrange(start, end))
-            await self._look_up_time(key, times)
+        if times and not compacted:
+            for _ in range(_LOOKUPS):
+                await self._look_up_offset(key, self._random.randrange(start, end))
+                await self._look_up_time(key, times)
 
     async def _look_up_offset(self, key: Key, position: int) -> None:
         """Whichever offset is asked for comes first; the history's checks see to that."""
         poll = Poll(process=self._name, begun=self._history.tick(), key=key, position=position)
-        found = await self._patiently(self._fetch, key, position)
-        poll.records = [(record.offset, value_of(record)) for record in found]
+        for fetched in await self._patiently(self._fetch, key, position):
+            poll.records += fetched.values
         self._history.begin(poll)
         self._history.end(poll, Outcome.OK)
 
@@ -110,14 +110,13 @@ class Reader:
         if found != expected:
             self._history.complain("wrong-time", key, f"{timestamp_ms} ms is at {expected}, not {found}")
 
-    async def _fetch(self, key: Key, position: int) -> list[Record]:
-        records: list[Record] = []
-        for fetched in await self._fetcher.fetch({key: position}, wait_s=0.25):
+    async def _fetch(self, key: Key, position: int) -> list[Fetched]:
+        found = await self._fetcher.fetch({key: position}, wait_s=0.25)
+        for fetched in found:
             if settle(fetched.code) is not ErrorCode.NONE:
                 self._history.complain("refused-fetch", key, f"{fetched.code.name} at {position}")
                 raise Later(fetched.code.name)
-            records += fetched.records
-        return records
+        return found
 
     async def commits(self, group: str, keys: Sequence[Key]) -> dict[Key, int]:
         """Where *group* has got to."""

@@ -13,13 +13,16 @@ from millstream.sim.link import Link
 from millstream.sim.loop import SimLoop
 from millstream.sim.member import Member
 from millstream.sim.plan import Plan
-from millstream.sim.producer import Producer
+from millstream.sim.producer import Habits, Producer
 from millstream.sim.reader import EARLIEST, LATEST, Reader
 
 TOPIC: Final = "orders"
+LEDGER: Final = "ledger"  # compacted
 GROUP: Final = "billing"
 _READER: Final = "reader"
 _ADMINISTRATOR: Final = "administrator"
+_LEDGER_KEY: Final[Key] = (LEDGER, 0)
+_BOOKKEEPER: Final = Habits(pause_s=0.1, max_records=6, max_padding=40, names=12)
 _TIMEOUT_S: Final = 3.0
 
 
@@ -31,6 +34,7 @@ class Workload:
         self.producers: dict[str, Producer] = {}
         self.members: dict[str, Member] = {}
         self.keys: list[Key] = [(TOPIC, index) for index in range(plan.partitions)]
+        self._habits = (*plan.producers, _BOOKKEEPER)
         self._loop = loop
         self._plan = plan
         self._history = history
@@ -49,11 +53,9 @@ class Workload:
     async def begin(self) -> None:
         """Make the topic, then let everybody loose."""
         plan = self._plan
-        await self._loop.spawn(
-            _READER, self._reader.create_topic(TOPIC, plan.partitions, plan.topic_settings)
-        )
+        await self._loop.spawn(_READER, self._create_topics())
         self._loop.spawn(_ADMINISTRATOR, self.administrator.run())
-        for index in range(len(plan.producers)):
+        for index in range(len(self._habits)):
             self._start_producer(index)
         for index in range(plan.members):
             self._start_member(index)
@@ -94,6 +96,12 @@ class Workload:
         except TimeoutError:
             self._history.complain("unavailable", BROKER, f"waited in vain for {waiting_for}")
 
+    async def _create_topics(self) -> None:
+        plan = self._plan
+        await self._reader.create_topic(TOPIC, plan.partitions, plan.topic_settings)
+        compacted = {"cleanup.policy": "compact", "segment.bytes": "2048", "min.cleanable.dirty.ratio": "0.1"}
+        await self._reader.create_topic(LEDGER, 1, compacted)
+
     async def _read_all(self) -> dict[Key, int]:
         starts = await self._reader.offsets(self.keys, EARLIEST)
         ends = await self._reader.offsets(self.keys, LATEST)
@@ -101,6 +109,8 @@ class Workload:
             if starts[key] != 0:
                 self._history.complain("start-moved", key, f"the log begins at {starts[key]}")
             await self._reader.read_all(key, starts[key], ends[key])
+        ledger = await self._reader.offsets([_LEDGER_KEY], LATEST)
+        await self._reader.read_all(_LEDGER_KEY, 0, ledger[_LEDGER_KEY], compacted=True)
         return ends
 
     async def _await_answers(self) -> None:
@@ -116,8 +126,8 @@ class Workload:
         producer = self.producers[name] = Producer(
             life,
             self._link(name),
-            self.keys,
-            self._plan.producers[index],
+            [_LEDGER_KEY] if self._habits[index] is _BOOKKEEPER else self.keys,
+            self._habits[index],
             self._history,
             lambda: next(self._values),
             self._clock,
