@@ -11,6 +11,11 @@ from millstream.wire.messages.alter_configs import (
     AlterConfigsRequestResource,
     AlterConfigsResponse,
 )
+from millstream.wire.messages.describe_client_quotas import (
+    DescribeClientQuotasRequest,
+    DescribeClientQuotasRequestComponent,
+    DescribeClientQuotasResponse,
+)
 from millstream.wire.messages.describe_configs import (
     DescribeConfigsRequest,
     DescribeConfigsRequestResource,
@@ -150,3 +155,11 @@ def test_5_1_9_resources_that_have_no_configs_here(wire: Line) -> None:
         DescribeConfigsRequest([DescribeConfigsRequestResource(BROKER, "7")]), DescribeConfigsResponse, 4
     ).results
     assert other.error_code == ErrorCode.INVALID_REQUEST
+
+
+def test_4_no_quotas_are_an_empty_list(wire: Line, name: str) -> None:
+    """Null would say that something is wrong, and Java fails on it."""
+    nobody = DescribeClientQuotasRequestComponent("client-id", match_type=0, match=name)
+    for version in (0, 1):
+        answer = wire.ask(DescribeClientQuotasRequest([nobody]), DescribeClientQuotasResponse, version)
+        assert (answer.error_code, answer.entries) == (0, [])
