@@ -1,5 +1,6 @@
 """A small ext4 or xfs of its own, in a file, whose power can be cut."""
 
+import contextlib
 import fcntl
 import os
 import shutil
@@ -72,10 +73,10 @@ class Tmpfs:
         _run("mount", "-t", "tmpfs", "-o", f"size={size_mb}m", "tmpfs", str(root))
 
     def fill(self) -> None:
-        """Leave no more than a megabyte."""
-        usage = os.statvfs(self.root)
-        with (self.root / "filler").open("wb") as filler:
-            filler.write(bytes(max(usage.f_bavail * usage.f_frsize - (1 << 20), 0)))
+        """Leave nothing, or what others take meanwhile."""
+        with (self.root / "filler").open("wb", buffering=0) as filler, contextlib.suppress(OSError):
+            while True:
+                filler.write(bytes(1 << 16))
 
     def free(self) -> None:
         (self.root / "filler").unlink()

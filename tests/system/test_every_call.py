@@ -12,7 +12,7 @@ from tests.system.short_life import CALLS, Life
 
 pytestmark = pytest.mark.system
 
-SAMPLED = 10
+SAMPLED = 8
 ALL = pytest.param(range(1, CALLS + 1), marks=[pytest.mark.long, pytest.mark.timeout(1800)], id="all")
 SOME = pytest.param(sorted(Random().sample(range(1, CALLS - 50), SAMPLED)), id="some")
 
@@ -37,7 +37,7 @@ def test_killed_at_a_call(tmp_path: Path, numbers: Sequence[int]) -> None:
 
 
 @pytest.mark.parametrize("kind", ["ext4", "xfs"])
-@pytest.mark.parametrize("numbers", [pytest.param(range(45, 200, 30), id="some"), ALL])
+@pytest.mark.parametrize("numbers", [pytest.param(range(45, 200, 40), id="some"), ALL])
 def test_power_cut_at_a_call(tmp_path: Path, kind: str, numbers: Sequence[int]) -> None:
     with FileSystem(kind, tmp_path) as fs:
         for number in numbers:
@@ -51,7 +51,7 @@ def test_power_cut_at_a_call(tmp_path: Path, kind: str, numbers: Sequence[int]) 
 @pytest.mark.parametrize(
     "numbers",
     [
-        pytest.param(range(3, 40, 12), id="some"),
+        pytest.param(range(5, 40, 14), id="some"),
         pytest.param(range(1, 60), marks=[pytest.mark.long, pytest.mark.timeout(900)], id="all"),
     ],
 )

@@ -34,7 +34,7 @@ pytestmark = pytest.mark.system
 BIG = TopicPartition("big", 0)
 SMALL = TopicPartition("small", 0)
 ALL = pytest.param(range(1, CALLS + 1), marks=[pytest.mark.long, pytest.mark.timeout(1800)], id="all")
-SOME = pytest.param(sorted(Random().sample(range(35, 180), 5)), id="some")
+SOME = pytest.param(sorted(Random().sample(range(35, 180), 4)), id="some")
 
 
 @pytest.mark.parametrize("floor", [10, 0], ids=["almost-full", "to-the-last-byte"])
