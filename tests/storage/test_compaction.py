@@ -176,6 +176,37 @@ def test_the_power_may_go_at_any_moment(
     check(log, written)
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_a_pass_cut_off_anywhere_is_made_up_for(seed: int) -> None:
+    """At each change to the disk in turn, until it comes through."""
+    for cut_after in range(200):
+        disk = SimDisk(Random(seed))
+        log = open_log(open_store(disk), CONFIG)
+        written: list[Record] = []
+        for number in range(40):
+            written += write(log, [(str(number % 3).encode(), b"v" * 100)])
+        sync(log)
+        disk.cut_after = cut_after
+        with contextlib.suppress(PowerCut):
+            compact(log)
+        through = log.cleaned_offset > 0
+        disk.crash()
+        if cut_after % 2:  # and once more, right after
+            disk.cut_after = seed
+            with contextlib.suppress(PowerCut):
+                open_log(open_store(disk), CONFIG)
+            disk.crash()
+
+        log = open_log(open_store(disk), CONFIG)
+        assert not log.offline
+        check(log, written)
+        compact(log)
+        check(log, written)
+        if through:
+            return
+    raise AssertionError("200 changes are not enough for one pass")
+
+
 def test_a_deleted_key_is_gone_after_its_time() -> None:
     log = open_log(open_store(sim_disk()), CONFIG)
     for _ in range(12):

@@ -19,6 +19,7 @@ from tests.storage.helpers import (
 from millstream.errors import ErrorCode, Refused
 from millstream.sim.disk import PowerCut, SimDisk
 from millstream.storage import checkpoint, known
+from millstream.storage.config import LogConfig
 from millstream.storage.epochs import FILE as EPOCHS
 from millstream.storage.log import METADATA, Log
 from millstream.storage.recovery import Recovery
@@ -249,6 +250,54 @@ def test_nobody_knowing_how_much_was_synced_cuts_a_tail_but_nothing_before_it() 
     store.checkpoint()
     disk.kill()
     assert reopened(disk).offline  # and it is still not known
+
+
+def test_a_segment_closed_just_before_the_end_is_looked_at_though_all_of_it_was_synced() -> None:
+    """Its indexes may be those of an earlier stop, which do not know its newest records."""
+    disk = sim_disk()
+    config = LogConfig(index_interval_bytes=100)
+    store = open_store(disk)
+    log = open_log(store, config)
+    append(log, 10)
+    store.close()
+    disk.kill()
+    store = open_store(disk)
+    log = open_log(store, config)
+    log.append(make_batch(10, times=[NOW + 99_999]), NOW)
+    sync(log)
+    store.checkpoint()
+    log.roll_if_due(NOW + config.segment_ms)
+    disk.kill()
+
+    log = open_log(open_store(disk), config)
+    assert [segment.base_offset for segment in log.segments] == [0, 11]
+    assert log.segments[0].newest == (NOW + 99_999, 10)
+
+
+def test_a_cut_takes_the_snapshots_above_it_along() -> None:
+    disk = sim_disk()
+    store = open_store(disk)
+    log = open_log(store)
+    for number in range(40):
+        log.append(make_batch(number, [b"v" * 60], producer=(3, 0, number)), NOW)
+    sync(log)
+    snapshot = min(log.snapshots)
+    disk.kill()
+    disk.flip(FIRST, 200, 1)  # synced, but not noted: it looks like a torn tail
+
+    store = open_store(disk)
+    log = open_log(store)
+    assert log.end_offset < snapshot
+    for number in range(40):
+        log.append(make_batch(log.end_offset, [b"v" * 60], producer=(5, 0, number)), NOW)
+    known = log.producers.known()
+    sync(log)
+    store.checkpoint()
+    disk.kill()
+    for name in disk.list("orders-0"):
+        if name.endswith(".snapshot") and int(name[:20]) > snapshot:
+            disk.remove(f"orders-0/{name}")
+    assert reopened(disk).producers.known() == known
 
 
 def test_garbage_metadata_is_made_again_where_the_checkpoint_knows_the_log() -> None:

@@ -286,11 +286,13 @@ class Recovery:
                 segment.opened_file.close()  # most of many logs are not needed soon
 
     def _make_name_safe(self) -> None:
-        """Nothing was ever noted of this log, so not even its directory is sure to be on the disk."""
+        """Nothing was ever noted of this log, so not even whose it is may be on the disk.
+
+        The name of its directory is: a life begins with syncing those.
+        """
         metadata = self._disk.open(f"{self._name}/{METADATA}")
         metadata.sync()
         metadata.close()
-        self._disk.sync_dir("")
 
     def _new_segment(self, base_offset: int) -> Segment:
         interval = self._config.index_interval_bytes
