@@ -73,6 +73,15 @@ def test_a_world_with_nothing_left_to_do_is_stuck() -> None:
         run(SimLoop(1), main())
 
 
+def test_so_is_one_in_which_time_never_passes() -> None:
+    async def main() -> None:
+        while True:
+            await asyncio.sleep(0)
+
+    with pytest.raises(Stuck, match="busy"):
+        run(SimLoop(1), main())
+
+
 def test_tasks_know_on_which_node_they_run() -> None:
     loop = SimLoop(1)
     seen: list[str] = []

@@ -18,7 +18,7 @@ import warnings
 from collections.abc import Callable, Coroutine
 from contextvars import Context, copy_context
 from random import Random
-from typing import Any, NamedTuple, TypeVar, TypeVarTuple, final
+from typing import Any, Final, NamedTuple, TypeVar, TypeVarTuple, final
 
 from millstream.sim.life import HERE, Life
 from millstream.sim.network import Network, SimServer
@@ -28,9 +28,11 @@ from millstream.sim.transport import SimTransport
 T = TypeVar("T")
 Ts = TypeVarTuple("Ts")
 
+_STEPS_AT_ONCE: Final = 500_000
+
 
 class Stuck(Exception):
-    """Nothing is ready and no timer is set: the simulated world has stopped."""
+    """The simulated world has stopped: nothing is left to run, or it runs and time does not pass."""
 
 
 class Mishap(NamedTuple):
@@ -60,6 +62,7 @@ class SimLoop(asyncio.BaseEventLoop):
         self.network = Network(self, Random(f"network {seed}"))
         self._fifo = fifo
         self._now = 0.0
+        self._patience = _STEPS_AT_ONCE
         self._soon: list[tuple[asyncio.Handle, Life | None]] = []
         self._timers: list[tuple[float, int, asyncio.TimerHandle, Life | None]] = []
         self._timer_count = 0
@@ -102,7 +105,9 @@ class SimLoop(asyncio.BaseEventLoop):
         if not soon:
             if not timers:
                 raise Stuck(f"nothing left to run at {self._now:.6f} s")
-            self._now = max(self._now, timers[0][0])
+            if timers[0][0] > self._now:
+                self._now = timers[0][0]
+                self._patience = _STEPS_AT_ONCE
         while timers and timers[0][0] <= self._now:
             _, _, timer, life = heapq.heappop(timers)
             if not timer.cancelled():
@@ -122,6 +127,9 @@ class SimLoop(asyncio.BaseEventLoop):
                 life.parked.append(handle)
                 return
             number = life.number
+        self._patience -= 1
+        if not self._patience:
+            raise Stuck(f"busy for ever at {self._now:.6f} s, with {handle!r} of life {number}")
         self.trace.step(self._now, number, choice)
         self._running = life
         handle._run()

@@ -58,8 +58,11 @@ class Network:
         server = self._listeners[address] = SimServer(self, factory, address)
         return server
 
+    def listens(self, server: "SimServer") -> bool:
+        return self._listeners.get(server.address) is server
+
     def unlisten(self, server: "SimServer") -> None:
-        if self._listeners.get(server.address) is server:
+        if self.listens(server):
             del self._listeners[server.address]
 
     async def connect(
@@ -163,7 +166,7 @@ class SimServer(asyncio.AbstractServer):
         """Return at once: connections already made are their owners' business."""
 
     def is_serving(self) -> bool:
-        return self.network._listeners.get(self.address) is self
+        return self.network.listens(self)
 
     def get_loop(self) -> asyncio.AbstractEventLoop:
         return self.network.loop
