@@ -75,7 +75,7 @@ def test_a_world_with_nothing_left_to_do_is_stuck() -> None:
 
 def test_so_is_one_in_which_time_never_passes() -> None:
     async def main() -> None:
-        while True:
+        while True:  # noqa: ASYNC110  # the mistake that is to be found
             await asyncio.sleep(0)
 
     with pytest.raises(Stuck, match="busy"):

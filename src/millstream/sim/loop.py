@@ -28,7 +28,7 @@ from millstream.sim.transport import SimTransport
 T = TypeVar("T")
 Ts = TypeVarTuple("Ts")
 
-_STEPS_AT_ONCE: Final = 500_000
+_STEPS_AT_ONCE: Final = 100_000
 
 
 class Stuck(Exception):
