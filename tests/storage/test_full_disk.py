@@ -1,5 +1,6 @@
 """A disk that fills up: nothing is torn, reads go on, and writing resumes when there is room."""
 
+import contextlib
 import errno
 
 import pytest
@@ -232,3 +233,25 @@ def test_a_full_disk_can_be_started_on_and_freed() -> None:
         disk.capacity = None
         store.close()
         disk.kill()
+
+
+@pytest.mark.parametrize("room", range(0, 200, 20))
+def test_a_log_that_got_no_further_than_its_files_keeps_what_is_written_later(room: int) -> None:
+    """Stopped cleanly it is opened unseen: so the names of its files must be safe by then."""
+    for seed in range(5):
+        disk = sim_disk(seed)
+        store = open_store(disk)
+        log = open_log(store)
+        disk.capacity = used(disk) + room
+        with contextlib.suppress(OSError):
+            append(log)
+        disk.capacity = None
+        store.close()
+        disk.kill()
+        log = open_log(open_store(disk))
+        append(log)
+        sync(log)
+        promised = contents(log)
+        disk.crash()
+
+        assert contents(open_log(open_store(disk))) == promised

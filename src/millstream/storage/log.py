@@ -223,7 +223,9 @@ class Log:
         active = chain.active
         lazy = self.config.flush_policy == "os" and not all
         end_offset = active.base_offset if lazy else self.end_offset
-        if end_offset <= self.synced_offset and not chain.closing:
+        # A segment may be there and have nothing in it: the next life will take its name for safe.
+        unnamed = all and chain.names != self._names_synced
+        if end_offset <= self.synced_offset and not chain.closing and not unnamed:
             return None
         active.bookmark()  # consumers will ask for everything up to here
         directories = [self.name] if chain.names != self._names_synced else []
