@@ -1,7 +1,7 @@
 """Groups over a log in memory, on a simulated loop."""
 
 import asyncio
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Iterator, Mapping
 from random import Random
 from typing import Any, TypeVar, final
 from uuid import UUID
@@ -91,6 +91,9 @@ class SomeTopics:
 
     def __init__(self) -> None:
         self.known = {name: Topic(name, UUID(int=number), 4) for number, name in enumerate("tu", 1)}
+
+    def by_name(self) -> Mapping[str, Topic]:
+        return self.known
 
     def topic(self, name: str) -> Topic:
         if name not in self.known:

@@ -8,7 +8,7 @@ told after them: no answer rests on something a crash could take back.
 import asyncio
 import logging
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from random import Random
@@ -22,16 +22,21 @@ from millstream.errors import ErrorCode, Refused
 from millstream.groups.admission import check_group_id
 from millstream.groups.changes import (
     OFFSETS_TOPIC,
-    GroupRemoved,
     GroupSaved,
+    OffsetRemoved,
+    OffsetSaved,
     coordinator_partition,
     decode,
     encode,
 )
 from millstream.groups.config import GroupConfig
 from millstream.groups.group import Description, Group, Listing
+from millstream.groups.modern import JOIN
+from millstream.groups.modern_changes import EpochWritten
+from millstream.groups.modern_description import ModernDescription
 from millstream.groups.offsets import Commit
 from millstream.groups.outcomes import (
+    Beat,
     Done,
     Fetched,
     Heard,
@@ -42,6 +47,7 @@ from millstream.groups.outcomes import (
     MemberIdGiven,
     Now,
     Outcome,
+    Reconciled,
     Reply,
     Sync,
     Synced,
@@ -80,6 +86,10 @@ class KnownTopics(Protocol):
 
     def topic(self, name: str) -> Topic:
         """The topic *name*; Refused if there is none."""
+        ...
+
+    def by_name(self) -> Mapping[str, Topic]:
+        """Every topic; the same mapping as long as nothing has changed."""
         ...
 
 
@@ -167,12 +177,19 @@ class Groups:
 
     def join(self, name: str, join: Join) -> "asyncio.Future[Joined | MemberIdGiven]":
         unique = str(UUID(int=self._random.getrandbits(128), version=4))
+        return self._ask(name, lambda group, caller, now: group.joined(join, caller, unique, now), new=True)
+
+    def hear(self, name: str, beat: Beat) -> "asyncio.Future[Reconciled]":
+        """A heartbeat of the newer protocol, which joins and leaves too."""
+        unique = str(UUID(int=self._random.getrandbits(128), version=4))
         return self._ask(
-            name, lambda group, caller, now: group.members.joined(join, caller, unique, now), new=True
+            name,
+            lambda group, caller, now: group.heard(beat, caller, unique, now),
+            new=beat.epoch == JOIN,
         )
 
     def sync(self, name: str, sync: Sync) -> "asyncio.Future[Synced]":
-        return self._ask(name, lambda group, caller, now: group.members.synced(sync, caller, now))
+        return self._ask(name, lambda group, caller, now: group.synced(sync, caller, now))
 
     def heartbeat(
         self, name: str, member_id: str, instance_id: str | None, generation: int
@@ -184,14 +201,12 @@ class Groups:
             return future
         return self._ask(
             name,
-            lambda group, caller, now: group.members.heartbeat(
-                member_id, instance_id, generation, caller, now
-            ),
+            lambda group, caller, now: group.heartbeat(member_id, instance_id, generation, caller, now),
             only_prolongs=True,
         )
 
     def leave(self, name: str, leavers: Sequence[Leaver]) -> "asyncio.Future[Left]":
-        return self._ask(name, lambda group, caller, now: group.members.left(tuple(leavers), caller, now))
+        return self._ask(name, lambda group, caller, now: group.left(tuple(leavers), caller, now))
 
     # Offsets
 
@@ -209,10 +224,14 @@ class Groups:
         )
 
     def fetch_offsets(
-        self, name: str, partitions: Sequence[tuple[str, int]] | None
+        self, name: str, partitions: Sequence[tuple[str, int]] | None, member_id: str = "", epoch: int = -1
     ) -> "asyncio.Future[Fetched]":
-        """The offsets in *partitions*, or with None all there are."""
-        return self._ask(name, lambda group, caller, now: group.asked(partitions, caller), nameless=True)
+        """The offsets in *partitions*, or with None all there are, for a member if it says that it is one."""
+        return self._ask(
+            name,
+            lambda group, caller, now: group.asked(partitions, caller, member_id, epoch),
+            nameless=True,
+        )
 
     def delete_offsets(self, name: str, partitions: Sequence[tuple[str, int]]) -> "asyncio.Future[Done]":
         """Forget offsets of topics that no member reads; `Done` tells which had to stay."""
@@ -238,6 +257,14 @@ class Groups:
             self._check_loaded(name)
             return Group(name, self._config).describe()
         return held.group.describe()
+
+    def describe_modern(self, name: str) -> ModernDescription:
+        """The group as it stands; Refused unless it is one of the newer protocol."""
+        held = self._groups.get(name)
+        if held is None:
+            self._check_loaded(name)
+            return Group(name, self._config).describe_modern()
+        return held.group.describe_modern()
 
     def listed(self) -> list[Listing]:
         """Every group, by name."""
@@ -272,6 +299,7 @@ class Groups:
             held = self._find(name, nameless, new)
         except Refused as refusal:
             future.set_exception(refusal)
+            future.exception()  # seen: a caller that has gone must not make the loop complain
             return future
         self._last_caller += 1
         caller = self._last_caller
@@ -289,7 +317,10 @@ class Groups:
         self._check_loaded(name)
         if new and len(self._groups) >= self._config().max_count:
             raise Refused(ErrorCode.POLICY_VIOLATION, f"group.max.count is {self._config().max_count}")
-        return _Held(Group(name, self._config), self.partition_of(name))
+        return _Held(self._new(name), self.partition_of(name))
+
+    def _new(self, name: str) -> Group:
+        return Group(name, self._config, self._topics.by_name)
 
     def _is_loaded(self, name: str) -> bool:
         return name in self._groups or self.partition_of(name) in self._loaded
@@ -328,7 +359,7 @@ class Groups:
             self._give(outcome.replies)
         elif outcome.replies or outcome.changes:
             held.committed.add_done_callback(partial(self._settled, held, outcome.replies))
-        if not only_prolongs:
+        if not only_prolongs or held.group.modern is not None:
             self._arm(held)
         self._keep(held)
 
@@ -349,11 +380,14 @@ class Groups:
                 log.info(
                     "group=%r generation=%d members=%d", group.name, saved.generation, len(saved.members)
                 )
+            elif isinstance(change, EpochWritten) and change.epoch is not None:
+                log.info("group=%r epoch=%d", group.name, change.epoch)
         return True
 
     def _undo(self, held: _Held, outcome: Outcome, refusal: Refused) -> None:
         """Nothing was written, so nothing has happened: go back to what is written."""
-        touches_members = any(isinstance(change, GroupSaved | GroupRemoved) for change in outcome.changes)
+        of_offsets = OffsetSaved | OffsetRemoved
+        touches_members = not all(isinstance(change, of_offsets) for change in outcome.changes)
         code = as_clients_know_it(refusal.code, of_members=touches_members)
         self._refuse(outcome.replies, code, refusal.detail)
         if touches_members:
@@ -390,6 +424,7 @@ class Groups:
                 continue
             if isinstance(reply, Refused):
                 future.set_exception(reply.with_traceback(None))
+                future.exception()  # seen: a caller that has gone must not make the loop complain
             else:
                 future.set_result(reply)
 
@@ -413,7 +448,7 @@ class Groups:
         return Now(round(asyncio.get_running_loop().time() * 1000), self._clock.now_ms())
 
     def _arm(self, held: _Held) -> None:
-        deadline_ms = held.group.members.next_deadline_ms()
+        deadline_ms = held.group.next_deadline_ms()
         if held.timer is not None:
             if deadline_ms is not None and held.timer_ms <= deadline_ms:
                 return
@@ -426,7 +461,7 @@ class Groups:
     def _tick(self, held: _Held) -> None:
         held.timer = None
         if self._is_current(held):
-            self._carry_out(held, held.group.members.tick(self._now()))
+            self._carry_out(held, held.group.tick(self._now()))
 
     async def _keep_up(self) -> None:
         """Now and then, look for offsets that nobody needs any more."""
@@ -467,7 +502,7 @@ class Groups:
                 name, change = found
                 group = groups.get(name)
                 if group is None:
-                    group = groups[name] = Group(name, self._config)
+                    group = groups[name] = self._new(name)
                 group.apply(change)
             if count % _RECORDS_A_SLICE == 0:
                 yield

@@ -10,6 +10,7 @@ from typing import Final, TypeVar, final
 from uuid import UUID
 
 from millstream.broker.config import BrokerConfig
+from millstream.broker.unhurried import to_the_end
 from millstream.broker.waiting import Hosted
 from millstream.cluster.image import TOPIC_PREFIX, Image, Topic
 from millstream.env.environment import Env
@@ -88,6 +89,10 @@ class Topics:
     def __contains__(self, name: str) -> bool:
         return name in self.image.topics
 
+    def by_name(self) -> Mapping[str, Topic]:
+        """Every topic; the same mapping as long as nothing has changed."""
+        return self.image.topics
+
     def hosted(self, name: str, index: int) -> Hosted:
         """The partition *index* of topic *name*."""
         partitions = self._hosted.get(name)
@@ -147,7 +152,7 @@ class Topics:
             async with self._turn:
                 return await change
 
-        return await asyncio.shield(asyncio.ensure_future(in_turn()))
+        return await to_the_end(in_turn())
 
     async def _create(self, asked: Sequence[NewTopic], validate_only: bool) -> list[Topic | Refused]:
         results: list[Topic | Refused] = []

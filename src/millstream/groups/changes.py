@@ -5,7 +5,8 @@ without a value (a tombstone) takes back what an earlier one with that key said.
 
     key    0, 1  group: string, topic: string, partition: i32     an offset
            2     group: string                                     a group's members
-           3 …   groups of newer protocols                         not ours
+           3-8   a group of the newer protocol                     see modern_changes.py
+           9 …   groups of other protocols                         not ours
 
     offset     0  offset: i64, metadata: string, committed: i64
                1  offset: i64, metadata: string, committed: i64, expires: i64
@@ -31,6 +32,7 @@ from dataclasses import dataclass
 from typing import Final, final
 
 from millstream.errors import ErrorCode, Refused
+from millstream.groups.modern_changes import MODERN_KEYS, ModernChange, decode_modern, encode_modern
 from millstream.wire.primitives import Reader, write_bytes, write_string
 
 OFFSETS_TOPIC: Final = "__consumer_offsets"
@@ -119,7 +121,7 @@ class GroupRemoved:
     """Nothing is known of the group's members any more."""
 
 
-Change = OffsetSaved | OffsetRemoved | GroupSaved | GroupRemoved
+Change = OffsetSaved | OffsetRemoved | GroupSaved | GroupRemoved | ModernChange
 
 
 def coordinator_partition(group: str, partitions: int) -> int:
@@ -145,6 +147,8 @@ def encode(group: str, change: Change) -> tuple[bytes, bytes | None]:
             return _members_key(group), _members_value(saved)
         case GroupRemoved():
             return _members_key(group), None
+        case _:
+            return encode_modern(group, change)
 
 
 def decode(key: bytes, value: bytes | None) -> tuple[str, Change] | None:
@@ -163,6 +167,8 @@ def decode(key: bytes, value: bytes | None) -> tuple[str, Change] | None:
         if kind == _MEMBERS_KEY:
             group = reader.string()
             return group, GroupRemoved() if value is None else GroupSaved(_read_members(Reader(value)))
+        if kind in MODERN_KEYS:
+            return decode_modern(kind, reader, value)
     except Refused as refusal:
         raise Refused(ErrorCode.CORRUPT_MESSAGE, f"a record of {OFFSETS_TOPIC}: {refusal.detail}") from None
     return None

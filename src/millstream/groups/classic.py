@@ -204,8 +204,10 @@ class ClassicGroup:
         for member in saved.members:
             self.members.add(Member.restored(member, saved.protocol))
             self._renew(self.members[member.id], now)
-        if len(self.members) > self._config().max_size:
-            self._prepare(now, Outcome())  # the limit was lowered: who rejoins first may stay
+        # If the limit was lowered, who rejoins first may stay. Nobody leads a group that was of the newer
+        # protocol, and somebody must.
+        if len(self.members) > self._config().max_size or (saved.members and saved.leader is None):
+            self._prepare(now, Outcome())
 
     # What anyone may ask about
 

@@ -53,6 +53,62 @@ class GroupConfig:
         kafka="group.max.bytes",
         min=1 << 20,
     )
+    consumer_session_timeout_ms: int = setting(
+        45_000,
+        "How long a member of the newer protocol may be silent.",
+        kafka="group.consumer.session.timeout.ms",
+        min=1,
+    )
+    consumer_min_session_timeout_ms: int = setting(
+        45_000,
+        "The shortest such time; a shorter group.consumer.session.timeout.ms counts as this.",
+        kafka="group.consumer.min.session.timeout.ms",
+        min=1,
+    )
+    consumer_max_session_timeout_ms: int = setting(
+        60_000,
+        "The longest such time; a longer group.consumer.session.timeout.ms counts as this.",
+        kafka="group.consumer.max.session.timeout.ms",
+        min=1,
+    )
+    consumer_heartbeat_interval_ms: int = setting(
+        5_000,
+        "How often members of the newer protocol are asked to be heard.",
+        kafka="group.consumer.heartbeat.interval.ms",
+        min=1,
+    )
+    consumer_min_heartbeat_interval_ms: int = setting(
+        5_000,
+        "The shortest such interval; a shorter group.consumer.heartbeat.interval.ms counts as this.",
+        kafka="group.consumer.min.heartbeat.interval.ms",
+        min=1,
+    )
+    consumer_max_heartbeat_interval_ms: int = setting(
+        15_000,
+        "The longest such interval; a longer group.consumer.heartbeat.interval.ms counts as this.",
+        kafka="group.consumer.max.heartbeat.interval.ms",
+        min=1,
+    )
+    consumer_max_size: int = setting(
+        2**31 - 1,
+        "The most members a group of the newer protocol may have.",
+        kafka="group.consumer.max.size",
+        min=1,
+        max=2**31 - 1,
+    )
+    consumer_assignors: tuple[str, ...] = setting(
+        ("uniform", "range"),
+        "How partitions may be shared out in groups of the newer protocol; the first is the default.",
+        kafka="group.consumer.assignors",
+        choices=("uniform", "range"),
+    )
+    consumer_migration_policy: str = setting(
+        "bidirectional",
+        "Whether a group with members may change from the classic protocol to the newer (upgrade), back "
+        "(downgrade), both or neither (disabled).",
+        kafka="group.consumer.migration.policy",
+        choices=("bidirectional", "upgrade", "downgrade", "disabled"),
+    )
     offset_metadata_max_bytes: int = setting(
         4_096,
         "The longest note a client may leave beside a committed offset.",
@@ -91,3 +147,23 @@ class GroupConfig:
         min=1,
         changeable=False,
     )
+
+    @property
+    def consumer_session_ms(self) -> int:
+        """How long a member of the newer protocol may be silent, within its bounds."""
+        least, most = self.consumer_min_session_timeout_ms, self.consumer_max_session_timeout_ms
+        return max(least, min(self.consumer_session_timeout_ms, most))
+
+    @property
+    def consumer_heartbeat_ms(self) -> int:
+        """How often members of the newer protocol are to be heard, within its bounds."""
+        least, most = self.consumer_min_heartbeat_interval_ms, self.consumer_max_heartbeat_interval_ms
+        return max(least, min(self.consumer_heartbeat_interval_ms, most))
+
+    @property
+    def may_upgrade(self) -> bool:
+        return self.consumer_migration_policy in ("bidirectional", "upgrade")
+
+    @property
+    def may_downgrade(self) -> bool:
+        return self.consumer_migration_policy in ("bidirectional", "downgrade")

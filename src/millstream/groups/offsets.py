@@ -28,6 +28,7 @@ class Commit:
     instance_id: str | None = None
     generation: int = -1
     retention_ms: int = -1
+    knows_epochs: bool = True  # a generation may be a member's epoch
     offsets: tuple[NewOffset, ...]
 
 

@@ -11,6 +11,7 @@ from typing import NamedTuple, final
 
 from millstream.errors import ErrorCode, Refused
 from millstream.groups.changes import Change, CommittedOffset
+from millstream.groups.modern_changes import Share
 
 
 class State(Enum):
@@ -19,6 +20,8 @@ class State(Enum):
     EMPTY = "Empty"
     PREPARING = "PreparingRebalance"
     COMPLETING = "CompletingRebalance"
+    ASSIGNING = "Assigning"  # these two of the newer protocol alone
+    RECONCILING = "Reconciling"
     STABLE = "Stable"
     DEAD = "Dead"
 
@@ -58,6 +61,27 @@ class Sync:
     protocol_type: str | None = None
     protocol: str | None = None
     assignments: tuple[tuple[str, bytes], ...] = ()
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Beat:
+    """A member of the newer protocol is heard. What it leaves out (None, or -1) is as it was.
+
+    *epoch* 0 is a wish to join, -1 to leave, and -2 to be back soon under the same instance id.
+    """
+
+    member_id: str = ""
+    epoch: int
+    instance_id: str | None = None
+    rack_id: str | None = None
+    rebalance_timeout_ms: int = -1
+    topics: frozenset[str] | None = None
+    regex: str | None = None
+    assignor: str | None = None
+    owned: Share | None = None
+    client_id: str = ""
+    client_host: str = ""
 
 
 class Leaver(NamedTuple):
@@ -117,6 +141,17 @@ class Heard:
 
 @final
 @dataclass(frozen=True, slots=True)
+class Reconciled:
+    """You are in *epoch*, and may work on *assigned*; None: on what you were told before."""
+
+    member_id: str
+    epoch: int
+    interval_ms: int = 0
+    assigned: Share | None = None
+
+
+@final
+@dataclass(frozen=True, slots=True)
 class Left:
     """What became of each who was to leave, in the order asked."""
 
@@ -139,7 +174,7 @@ class Fetched:
     offsets: dict[tuple[str, int], CommittedOffset | None]
 
 
-Reply = Joined | MemberIdGiven | Synced | Heard | Left | Done | Fetched | Refused
+Reply = Joined | MemberIdGiven | Synced | Heard | Reconciled | Left | Done | Fetched | Refused
 
 
 @final

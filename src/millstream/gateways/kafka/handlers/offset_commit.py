@@ -13,7 +13,8 @@ Versions
 - 7   static members
 - 8   flexible
 - 9   GROUP_ID_NOT_FOUND for a group that does not exist; before, ILLEGAL_GENERATION.
-      Members of the newer protocol commit in their epoch: STALE_MEMBER_EPOCH if it is another by now
+      Members of the newer protocol commit in their epoch, or in the one before what they still have:
+      STALE_MEMBER_EPOCH otherwise
 - 10  topic ids
 """
 
