@@ -336,6 +336,8 @@ def test_a_truncation_takes_the_snapshots_above_it_along() -> None:
     sync(log)
     assert max(log.snapshots) > 20
     store.truncate(log, 17)
+    left = [int(name[:20]) for name in disk.list("orders-0") if name.endswith(".snapshot")]
+    assert all(offset <= 17 for offset in left)
     for number in range(23):
         log.append(make_batch(17 + number, [b"v" * 60], producer=(5, 0, number)), NOW)
     known = log.producers.known()
