@@ -200,4 +200,5 @@ def test_13_large_requests_share_a_budget_and_wait_for_their_turn(server: Server
             peak[0] = max(peak[0], psutil.Process(server.process.pid).memory_info().rss)
             assert is_served(probe)
         assert len(codes) == 10
-        assert peak[0] - before < 120 << 20
+        # Three buffers and one being copied to a larger one; all ten at once would be more than 200.
+        assert peak[0] - before < 150 << 20
