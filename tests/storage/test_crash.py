@@ -2,6 +2,7 @@
 
 from random import Random
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.storage.story import STEPS, Step, Story
@@ -27,3 +28,14 @@ def test_every_life_begins_where_the_last_one_was_safe(
     for steps, cut_after, end in lives:
         story.run(steps, cut_after, end)
     story.run([])
+
+
+@pytest.mark.parametrize("part", [0.0, 0.5, 0.9])
+@pytest.mark.parametrize("changes", range(24))
+def test_what_a_killed_process_was_cutting_off_does_not_come_back(part: float, changes: int) -> None:
+    """The next life finds the log cut, builds on that, and then the power goes."""
+    for seed in range(3):
+        story = Story(SimDisk(Random(seed)))
+        story.run([("append", (0, 0, 1)), ("append", (0, 0, 1)), ("roll", None)], None, "kill")
+        story.run([("checkpoint", None), ("truncate", part)], changes, "kill")
+        story.run([])

@@ -145,10 +145,13 @@ class Store:
     def truncate(self, log: Log, offset: int) -> None:
         """Cut *log* at *offset*. First of all, no recovery point may claim more."""
         start_offset = log.batch_start(offset)
-        if start_offset < log.synced_offset:
-            log.synced_offset = start_offset
+        synced_offset = min(log.synced_offset, start_offset)
+        if start_offset <= log.synced_offset:
+            # Even less: if we are killed on the way, the next life has to see that the cut is safe.
+            log.synced_offset = max(start_offset - 1, 0)
             self.checkpoint()
         log.truncate(start_offset)
+        log.synced_offset = synced_offset
 
     def checkpointing(self) -> Checkpointing | None:
         """What there is to note of all logs; None if nothing has changed."""
