@@ -27,7 +27,7 @@ from millstream.errors import Refused
 GROUP: Final = "readers"
 PARTITION: Final = TopicPartition("orders", 0)
 SETTINGS: Final = {
-    "log.flush.offset.checkpoint.interval.ms": 100,
+    "log.flush.offset.checkpoint.interval.ms": 250,
     "offsets.topic.num.partitions": 1,
     "log.dir.ballast.bytes": 0,
 }

@@ -6,10 +6,9 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from tests.support.server import Server
 from tests.system.ledger import Ledger
 from tests.system.load import Load, connected, create_topic, write, write_with_librdkafka
-from tests.system.ports import free_port
+from tests.system.mortal import Mortal
 from tests.system.reading import read_all
 
 from millstream.client.topics import TopicPartition
@@ -18,6 +17,7 @@ pytestmark = pytest.mark.system
 
 PARTITIONS = [TopicPartition("orders", 0), TopicPartition("orders", 1), TopicPartition("loose", 0)]
 SETTINGS = {"log.flush.offset.checkpoint.interval.ms": 100}
+ENDS = [signal.SIGKILL] * 4 + [signal.SIGTERM]
 SMALL = {"segment.bytes": "100000"}
 
 
@@ -29,23 +29,18 @@ def test_a_killed_broker_loses_nothing(tmp_path: Path, rounds: int) -> None:
 async def _kill_again_and_again(data: Path, rounds: int) -> None:
     random = Random(rounds)
     ledger = Ledger()
-    server = Server(data, SETTINGS, port=free_port())
-    try:
-        async with connected(server.bootstrap) as client:
+    with Mortal(data, SETTINGS) as broker:
+        async with connected(broker.bootstrap) as client:
             await create_topic(client, "orders", 2, SMALL)
             await create_topic(client, "loose", 1, {**SMALL, "flush.policy": "os"})
-        async with Load(server.bootstrap, ledger, PARTITIONS) as load:
+        async with Load(broker.bootstrap, ledger, PARTITIONS) as load:
             load.start(write(load, "a"), write(load, "b"), write_with_librdkafka(load, "c"))
             for _ in range(rounds):
                 await load.more(random.randint(1, 1000))
-                server.process.send_signal(random.choice([signal.SIGKILL] * 4 + [signal.SIGTERM]))
-                await asyncio.to_thread(server.wait)
-                server = await asyncio.to_thread(Server, data, SETTINGS, port=server.port)
+                await asyncio.to_thread(broker.end, random.choice(ENDS))
             await load.more(1)
             await load.stop()
-        records, starts = await asyncio.to_thread(read_all, server.bootstrap, PARTITIONS)
+        records, starts = await asyncio.to_thread(read_all, broker.bootstrap, PARTITIONS)
         ledger.check_records(records, starts)
         assert set(starts.values()) == {0}
-        assert server.stop() == 0
-    finally:
-        server.__exit__()
+        assert broker.stop() == 0

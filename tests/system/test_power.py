@@ -1,12 +1,11 @@
 """The power goes while a broker is under load, on real file systems, and nothing it acknowledged is lost."""
 
 import asyncio
-import sys
+import signal
 from pathlib import Path
 from random import Random
 
 import pytest
-from tests.support.server import Server
 from tests.system.filesystem import FileSystem
 from tests.system.ledger import Ledger
 from tests.system.load import (
@@ -22,7 +21,7 @@ from tests.system.load import (
     write,
     write_with_librdkafka,
 )
-from tests.system.ports import free_port
+from tests.system.mortal import Mortal
 from tests.system.reading import read_all
 
 from millstream.client.admin import Admin
@@ -33,7 +32,6 @@ pytestmark = pytest.mark.system
 PARTITIONS = [TopicPartition("orders", 0), TopicPartition("orders", 1), TopicPartition("trimmed", 0)]
 KEYED = TopicPartition("keyed", 0)
 GROUPS = ["readers", "others"]
-MILLSTREAM = (sys.executable, "-m", "millstream")
 SETTINGS = {
     "log.flush.offset.checkpoint.interval.ms": 100,
     "log.retention.check.interval.ms": 200,
@@ -52,32 +50,32 @@ def test_a_power_cut_loses_nothing(tmp_path: Path, kind: str, rounds: int) -> No
         asyncio.run(cut_again_and_again(fs, rounds))
 
 
-async def cut_again_and_again(fs: FileSystem, rounds: int, command: tuple[str, ...] = MILLSTREAM) -> None:
+async def cut_again_and_again(fs: FileSystem, rounds: int) -> None:
     """Cut the power of *fs* under a broker *rounds* times; AssertionError if that cost something."""
     random = Random(rounds)
     ledger = Ledger()
-    cluster = Cluster(fs, command)
-    try:
-        async with connected(cluster.server.bootstrap) as client:
+    with Mortal(fs.root / "data", SETTINGS) as broker:
+        async with connected(broker.bootstrap) as client:
             for topic in ("orders", "trimmed"):
                 await create_topic(client, topic, 2, SMALL)
-                ledger.topics.add(topic)
             await create_topic(client, KEYED.topic, 1, {**SMALL, "cleanup.policy": "compact"})
-            ledger.topics.add(KEYED.topic)
-        async with Load(cluster.server.bootstrap, ledger, PARTITIONS, seed=rounds) as load:
+        ledger.topics |= {"orders", "trimmed", KEYED.topic}
+        async with Load(broker.bootstrap, ledger, PARTITIONS, seed=rounds) as load:
             load.start(write(load, "a"), write_with_librdkafka(load, "b"))
             load.start(trim(load, PARTITIONS[-1]), found(load, "short-lived"), replace(load, "replaced"))
-            load.start(set_keys(load, KEYED.topic))
-            load.start(*[commit(load, group) for group in GROUPS])
+            load.start(set_keys(load, KEYED.topic), *[commit(load, group) for group in GROUPS])
             for _ in range(rounds):
                 await load.more(random.randint(100, 600))
-                await asyncio.to_thread(cluster.cut)
+                await asyncio.to_thread(_cut, fs, broker)
             await load.more(1)
             await load.stop()
-        await check(cluster.server.bootstrap, ledger)
-        assert cluster.server.stop() == 0
-    finally:
-        cluster.server.__exit__()
+        await check(broker.bootstrap, ledger)
+        assert broker.stop() == 0
+
+
+def _cut(fs: FileSystem, broker: Mortal) -> None:
+    fs.cut()
+    broker.end(signal.SIGKILL, fs.remount)
 
 
 async def check(bootstrap: str, ledger: Ledger) -> None:
@@ -97,22 +95,3 @@ async def check(bootstrap: str, ledger: Ledger) -> None:
                 for partition, offset in (await committed(client, group)).items()
             }
         )
-
-
-class Cluster:
-    """One broker on a file system whose power can be cut."""
-
-    def __init__(self, fs: FileSystem, command: tuple[str, ...] = MILLSTREAM) -> None:
-        self._fs = fs
-        self._command = command
-        self.server = self._start(free_port())
-
-    def cut(self) -> None:
-        """The power goes and comes back."""
-        self._fs.cut()
-        self.server.kill()
-        self._fs.remount()
-        self.server = self._start(self.server.port)
-
-    def _start(self, port: int) -> Server:
-        return Server(self._fs.root / "data", SETTINGS, port=port, command=self._command)
