@@ -38,13 +38,30 @@ def test_a_call_that_fails_once_is_the_last(tmp_path: Path, numbers: Sequence[in
 
 
 def test_a_disk_that_really_fails_its_syncs(tmp_path: Path) -> None:
-    """The file system lies on a device that takes less than it promised."""
+    """The file system lies on a device that takes less than it promised; ext4 then takes nothing any more."""
     with Tmpfs(tmp_path / "thin", size_mb=40) as thin, FileSystem("ext4", thin.root, size_mb=200) as fs:
         ledger = Ledger()
         with Server(fs.root / "data") as server:
             asyncio.run(_write_until_it_ends(server, ledger, thin))
             assert server.wait() == Exit.DISK_FAILED
         thin.free()
+        fs.remount()
+        with Server(fs.root / "data") as server:
+            ledger.check_kept(*read_all(server.bootstrap, [PARTITION]))
+
+
+def test_a_disk_that_seems_well_again_is_not_believed(tmp_path: Path) -> None:
+    """xfs goes on, with pages in its cache that never got to the disk and count as written."""
+    with Tmpfs(tmp_path / "thin", size_mb=80) as thin, FileSystem("xfs", thin.root, size_mb=320) as fs:
+        ledger = Ledger()
+        with Server(fs.root / "data") as server:
+            asyncio.run(_write_until_it_ends(server, ledger, thin))
+            assert server.wait() == Exit.DISK_FAILED
+        thin.free()
+        with Server(fs.root / "data") as server:
+            ledger.check_kept(*read_all(server.bootstrap, [PARTITION]))
+            asyncio.run(_write_more(server.bootstrap, ledger))
+            server.kill()
         fs.remount()
         with Server(fs.root / "data") as server:
             ledger.check_kept(*read_all(server.bootstrap, [PARTITION]))
@@ -69,6 +86,14 @@ async def _write_until_it_ends(server: Server, ledger: Ledger, thin: Tmpfs) -> N
             await load.more(100)
             thin.fill()
             await asyncio.to_thread(server.wait)
+
+
+async def _write_more(bootstrap: str, ledger: Ledger) -> None:
+    async with connected(bootstrap) as client, Producer(client) as producer:
+        for number in range(50):
+            value = b"c:%d:" % number + bytes(5000)
+            place = await producer.deliver(PARTITION.topic, value, partition=PARTITION.partition)
+            ledger.delivered(PARTITION, place.offset, value)
 
 
 async def _is_refused(bootstrap: str) -> bool:
