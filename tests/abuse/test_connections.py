@@ -181,16 +181,17 @@ def test_12_a_client_that_only_closes_its_own_side_still_gets_its_replies(server
         assert raw.is_closed()
 
 
-def test_13_large_requests_share_a_budget_and_wait_for_their_turn(server: Server) -> None:
+def test_13_large_requests_share_a_budget_and_wait_for_their_turn(tmp_path: Path) -> None:
     """64 MiB for all: of ten requests of 20 MiB, three may be on their way; all are answered in the end."""
-    with Raw(server.port) as probe:
+    limits = {"queued.max.request.bytes": 64 << 20, "flush.policy": "os", "log.dir.ballast.bytes": 0}
+    with Server(tmp_path, limits) as server, Raw(server.port) as probe:
         create(probe, "large")
         before = psutil.Process(server.process.pid).memory_info().rss
         peak = [0]
         codes: list[int] = []
 
         def send() -> None:
-            with Raw(server.port, timeout=60) as raw:
+            with Raw(server.port, timeout=120) as raw:
                 codes.append(produced(raw, "large", bytearray(20 << 20))[0])
 
         threads = [threading.Thread(target=send) for _ in range(10)]
