@@ -61,6 +61,11 @@ def until(process: subprocess.Popen[bytes], seen: Callable[[bytes], bool]) -> by
     return found
 
 
+def _hears_interrupts() -> None:
+    """Whoever is started in the background of a shell is deaf to interrupts, and so are its children."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def plain(screen: str) -> str:
     return re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", screen)
 
@@ -90,7 +95,9 @@ def test_a_reader_that_has_seen_enough_is_no_error(server: Server) -> None:
 def test_an_interrupted_group_member_commits_and_leaves(server: Server) -> None:
     run(server, "produce interrupted", stdin=b"1\n2\n3\n")
     arguments = [*MILLSTREAM, "consume", "interrupted", "-g", "readers", "-b", server.bootstrap]
-    process = subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    process = subprocess.Popen(
+        arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, preexec_fn=_hears_interrupts
+    )
     until(process, lambda found: found.count(b"\n") == 3)
     process.send_signal(signal.SIGINT)
     _, said = process.communicate(timeout=60)
