@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import final
 from uuid import UUID
 
-from tests.groups.transcript import subscription
+from tests.groups.transcript import SomeTopic, subscription
 
 from millstream.errors import ErrorCode, Refused
 from millstream.groups.changes import decode, encode
@@ -52,14 +52,6 @@ FENCES = frozenset(
     }
 )
 READS = (frozenset({"t"}), frozenset({"t", "u"}), frozenset({"u", "later"}))
-
-
-@final
-@dataclass(frozen=True)
-class SomeTopic:
-    id: UUID
-    partitions: int
-    is_internal: bool = False
 
 
 @final

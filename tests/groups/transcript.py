@@ -11,18 +11,28 @@ line of four dashes, and what followed. `REWRITE=1` records it anew.
 Every request is answered under its own number, now or in a later step. Ids
 are made of the client's name and the number. The last line is the state the
 group is in, its generation, and its members, the leader first marked by *.
+
+A group of the newer protocol is shown by its epoch, the epoch of its target,
+and for each member its epoch, what it has, and after a ! what it must give up.
 """
 
 import os
 import shlex
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
+from typing import final
+from uuid import UUID
 
+from millstream.errors import Refused
 from millstream.groups.changes import Change, CommittedOffset, GroupSaved, OffsetSaved, decode, encode
 from millstream.groups.config import GroupConfig
 from millstream.groups.group import Group
+from millstream.groups.modern import ModernGroup
+from millstream.groups.modern_changes import ModernChange, Share
 from millstream.groups.offsets import Commit, NewOffset
 from millstream.groups.outcomes import (
+    Beat,
     Done,
     Fetched,
     Join,
@@ -31,14 +41,23 @@ from millstream.groups.outcomes import (
     Left,
     Now,
     Outcome,
+    Reconciled,
     Reply,
     Sync,
     Synced,
 )
-from millstream.groups.subscription import topics_of
+from millstream.groups.subscription import read_assignment, topics_of
 from millstream.settings import parse_settings
 
 WALL_MS = 1_700_000_000_000
+
+
+@final
+@dataclass(frozen=True)
+class SomeTopic:
+    id: UUID
+    partitions: int
+    is_internal: bool = False
 
 
 class Conversation:
@@ -46,7 +65,8 @@ class Conversation:
 
     def __init__(self) -> None:
         self._config = GroupConfig()
-        self._group = Group("g", lambda: self._config)
+        self._topics: dict[str, SomeTopic] = {}
+        self._group = self._new()
         self._written: list[tuple[bytes, bytes | None]] = []
         self._caller = 0
         self._now = Now(0, WALL_MS)
@@ -64,11 +84,56 @@ class Conversation:
         if isinstance(outcome, str):
             return outcome
         lines = [self._write(change) for change in outcome.changes]
-        lines += [f"#{caller} {_shown(reply)}" for caller, reply in outcome.replies]
+        lines = [line for line in lines if line]
+        lines += [f"#{caller} {self._reply(reply)}" for caller, reply in outcome.replies]
         state = self._state()
         if self._group.is_nothing:
-            self._group = Group("g", lambda: self._config)  # as the driver does
+            self._group = self._new()  # as the driver does
         return "\n".join([*lines, state])
+
+    def _new(self) -> Group:
+        return Group("g", lambda: self._config, lambda: self._topics)
+
+    def _topics_now(self, **partitions: str) -> str:
+        """There are these topics and no others; one that stays keeps its id."""
+        known = self._topics
+        self._topics = {
+            name: SomeTopic(
+                known[name].id if name in known else UUID(int=self._caller * 100 + number), int(count)
+            )
+            for number, (name, count) in enumerate(partitions.items(), 1)
+        }
+        return "ok"
+
+    def _beat(
+        self,
+        member: str,
+        epoch: str,
+        instance: str | None = None,
+        reads: str | None = None,
+        regex: str | None = None,
+        rebalance: str = "-1",
+        assignor: str | None = None,
+        owns: str | None = None,
+    ) -> Outcome:
+        beat = Beat(
+            member_id=member,
+            epoch=int(epoch),
+            instance_id=instance,
+            rebalance_timeout_ms=int(rebalance),
+            topics=None if reads is None else frozenset(filter(None, reads.split(","))),
+            regex=regex,
+            assignor=assignor,
+            owned=None if owns is None else self._share(owns),
+            client_id="c",
+            client_host="/127.0.0.1",
+        )
+        caller = self._next()
+        return self._group.heard(beat, caller, f"new-{caller}", self._now)
+
+    def _come(self, member: str, reads: str = "t", **more: str) -> Outcome:
+        """A member of the newer protocol joins, with all that one must say."""
+        return self._beat(member, "0", **{"reads": reads, "rebalance": "60000", "owns": "", **more})
 
     def _set(self, **settings: str) -> str:
         self._config = parse_settings(GroupConfig, settings)
@@ -99,7 +164,7 @@ class Conversation:
             knows_skipping=int(version) >= 9,
         )
         caller = self._next()
-        return self._group.members.joined(join, caller, str(caller), self._now)
+        return self._group.joined(join, caller, str(caller), self._now)
 
     def _sync(
         self,
@@ -119,15 +184,15 @@ class Conversation:
             protocol=protocol,
             assignments=tuple((to, what.encode()) for to, _, what in given),
         )
-        return self._group.members.synced(sync, self._next(), self._now)
+        return self._group.synced(sync, self._next(), self._now)
 
     def _heartbeat(self, member: str, generation: str, instance: str | None = None) -> Outcome:
-        return self._group.members.heartbeat(member, instance, int(generation), self._next(), self._now)
+        return self._group.heartbeat(member, instance, int(generation), self._next(), self._now)
 
     def _leave(self, *members: str) -> Outcome:
         leavers = [each.partition("/") for each in members]
         asked = tuple(Leaver(member, instance if slash else None) for member, slash, instance in leavers)
-        return self._group.members.left(asked, self._next(), self._now)
+        return self._group.left(asked, self._next(), self._now)
 
     def _hangup(self, caller: str) -> Outcome:
         return self._group.members.hung_up(int(caller), self._now)
@@ -165,7 +230,7 @@ class Conversation:
         return self._group.topic_deleted(topic)
 
     def _tick(self) -> Outcome:
-        return self._group.members.tick(self._now)
+        return self._group.tick(self._now)
 
     def _check(self) -> Outcome:
         return self._group.retention_checked(self._now)
@@ -184,13 +249,19 @@ class Conversation:
 
     def _restart(self) -> str:
         """Everything but what was written is lost."""
-        self._group = Group("g", lambda: self._config)
+        self._group = self._new()
         for key, value in self._written:
             found = decode(key, value)
             assert found is not None
             self._group.apply(found[1])
         self._group.restored(self._now)
         return self._state()
+
+    def _reply(self, reply: Reply) -> str:
+        if not isinstance(reply, Reconciled):
+            return _shown(reply)
+        told = "" if reply.assigned is None else f" ({self._named(reply.assigned)})"
+        return f"Reconciled {reply.member_id}@{reply.epoch}{told}"
 
     def _next(self) -> int:
         self._caller += 1
@@ -199,17 +270,39 @@ class Conversation:
     def _write(self, change: Change) -> str:
         self._written.append(encode("g", change))
         self._group.apply(change)
+        if isinstance(change, ModernChange):
+            return ""  # the state says it all
         if isinstance(change, OffsetSaved):
             return f"write {change.topic}:{change.partition}={_offset(change.offset)}"
         if not isinstance(change, GroupSaved):
             return f"write {change}"
         saved = change.group
-        members = " ".join(f"{each.id}={each.assignment.decode()}" for each in saved.members)
+        members = " ".join(f"{each.id}={_part(each.assignment)}" for each in saved.members)
         return (
             f"write generation {saved.generation} {saved.protocol_type}/{saved.protocol} {members}".rstrip()
         )
 
+    def _share(self, words: str) -> Share:
+        return frozenset(
+            (self._topics[topic].id.bytes, int(index))
+            for topic, _, index in (word.partition(":") for word in words.split(",") if word)
+        )
+
+    def _named(self, share: Share) -> str:
+        names = {topic.id.bytes: name for name, topic in self._topics.items()}
+        return ",".join(f"{names.get(id, 'gone')}:{index}" for id, index in sorted(share))
+
+    def _modern_state(self, modern: ModernGroup) -> str:
+        state, shown = modern.state, []
+        for id, place in sorted(state.places.items()):
+            gives_up = f"!{self._named(place.revoking)}" if place.revoking else ""
+            kind = "" if state.members[id].classic is None else "classic "
+            shown.append(f"{kind}{id}@{place.epoch}({self._named(place.assigned)}{gives_up})")
+        return " ".join([modern.where().value, f"{state.epoch}/{state.target_epoch}", *shown])
+
     def _state(self) -> str:
+        if self._group.modern is not None:
+            return self._modern_state(self._group.modern)
         members = self._group.members
         names = [f"*{each.id}" if each.id == members.leader else each.id for each in members.members]
         state = "Dead" if self._group.is_nothing else members.state.value
@@ -264,7 +357,7 @@ def _shown(reply: Reply) -> str:
             what = f"generation {reply.generation} {reply.protocol_type}/{reply.protocol}"
             return f"Joined {reply.member_id} {what} leader {reply.leader} [{told}]{skip}"
         case Synced():
-            return f"Synced {reply.protocol_type}/{reply.protocol} {_text(reply.assignment)!r}"
+            return f"Synced {reply.protocol_type}/{reply.protocol} {_part(reply.assignment)!r}"
         case Left(members):
             return "Left " + " ".join(
                 f"{each.member_id or each.instance_id}:{error.name}" for each, error in members
@@ -281,6 +374,13 @@ def _shown(reply: Reply) -> str:
 def _text(opaque: bytes) -> str:
     topics = topics_of([opaque])
     return opaque.decode() if topics is None else f"reads+{'+'.join(sorted(topics))}"
+
+
+def _part(assignment: bytes) -> str:
+    try:
+        return ",".join(f"{topic}:{index}" for topic, index in read_assignment(assignment))
+    except Refused:
+        return assignment.decode()
 
 
 def _offset(offset: CommittedOffset | None) -> str:

@@ -117,10 +117,9 @@ class Group:
         if self.modern is not None:
             return self._back(self.modern.heard(beat, caller, unique, now), now)
         out = Outcome()
-        if beat.epoch != JOIN:
-            out.refuse(caller, ErrorCode.UNKNOWN_MEMBER_ID, "no such member; join again")
-            return out
         modern = ModernGroup(self._config, self._topics)
+        if beat.epoch != JOIN:
+            return modern.heard(beat, caller, unique, now)  # nobody is a member of that
         try:
             before = self._upgraded(modern)
         except Refused as refusal:
