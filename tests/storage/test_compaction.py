@@ -191,8 +191,8 @@ def test_a_pass_cut_off_anywhere_is_made_up_for(seed: int) -> None:
             compact(log)
         through = log.cleaned_offset > 0
         disk.crash()
-        if cut_after % 2:  # and once more, right after
-            disk.cut_after = seed
+        for again in range(cut_after % 3):  # and once or twice more, while that is being mended
+            disk.cut_after = (cut_after * 7 + again + seed) % 40
             with contextlib.suppress(PowerCut):
                 open_log(open_store(disk), CONFIG)
             disk.crash()

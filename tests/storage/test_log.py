@@ -321,7 +321,7 @@ def test_after_a_truncation_nothing_is_found_where_it_was() -> None:
     batches = batches[:3] + append(log, 4, size=7) + append(log, 6, size=90)
 
     assert contents(log) == data(batches)
-    for offset in range(13):
+    for offset in reversed(range(13)):
         piece = log.read(offset, 1, 13)
         assert piece is not None
         assert piece.read() == bytes(batches[offset].data)
