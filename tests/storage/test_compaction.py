@@ -91,7 +91,7 @@ def check(log: Log, written: list[Record]) -> None:
     assert len(keys) == len(set(keys))
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=60)
 @given(
     rounds=st.lists(st.lists(CHANGES, min_size=1, max_size=20), min_size=1, max_size=3),
     budget=st.sampled_from([1, 500, 1 << 20]),
@@ -129,7 +129,7 @@ def test_of_each_key_the_last_record_is_left(
             assert log.find_time(target, log.end_offset) == expected
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=60)
 @given(
     changes=st.lists(CHANGES, min_size=10, max_size=30),
     cut_after=st.integers(0, 60),
