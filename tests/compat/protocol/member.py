@@ -38,6 +38,7 @@ class Member:
     def __init__(
         self,
         wire: Line,
+        other: Line,
         group: str,
         *,
         instance: str | None = None,
@@ -47,6 +48,7 @@ class Member:
         rebalance_ms: int = 10_000,
     ) -> None:
         self.wire = wire
+        self._other = other
         self.group = group
         self.instance = instance
         self.protocols = protocols
@@ -68,6 +70,8 @@ class Member:
             [JoinGroupRequestProtocol(name, metadata) for name, metadata in self.protocols],
         )
         self._asked = self.wire.send(request, version)
+        # Once another line is answered this one has been heard: members join in the order a test says.
+        self._other.ask(FindCoordinatorRequest("g"), FindCoordinatorResponse, 2)
 
     def joined(self, version: int = JOIN) -> JoinGroupResponse:
         """The answer to `ask_to_join`."""
@@ -131,10 +135,11 @@ class Member:
 def members(node: Node) -> Iterator[Callable[..., Member]]:
     """Makes members, each with a connection of its own; arguments as for `Member`, without its line."""
     with ExitStack() as lines:
-        lines.enter_context(line(node)).ask(FindCoordinatorRequest("g"), FindCoordinatorResponse, 2)
+        other = lines.enter_context(line(node))
+        other.ask(FindCoordinatorRequest("g"), FindCoordinatorResponse, 2)
 
         def make(group: str, **settings: Any) -> Member:
-            return Member(lines.enter_context(line(node)), group, **settings)
+            return Member(lines.enter_context(line(node)), other, group, **settings)
 
         yield make
 
