@@ -57,6 +57,7 @@ class Member:
         self.rebalance_ms = rebalance_ms
         self.id = ""
         self.generation = -1
+        self.protocol = ""
         self._asked = 0
 
     def ask_to_join(self, version: int = JOIN) -> None:
@@ -78,6 +79,7 @@ class Member:
         answer = self.wire.answer(JoinGroupResponse, version, self._asked)
         if answer.error_code in (0, ErrorCode.MEMBER_ID_REQUIRED):
             self.id, self.generation = answer.member_id, answer.generation_id
+            self.protocol = answer.protocol_name or ""
         return answer
 
     def join(self) -> JoinGroupResponse:
@@ -97,7 +99,7 @@ class Member:
             self.id,
             self.instance,
             self.type,
-            self.protocols[0][0],
+            self.protocol,
             [SyncGroupRequestAssignment(id, data) for id, data in (assignments or {}).items()],
         )
         self._asked = self.wire.send(request, SYNC)
@@ -144,11 +146,14 @@ def members(node: Node) -> Iterator[Callable[..., Member]]:
         yield make
 
 
-def rebalance(*all: Member) -> list[JoinGroupResponse]:
-    """Let *all*, known to the group already, join once more; their answers, in order."""
-    for each in all:
+def rebalance(first: Member, *others: Member) -> list[JoinGroupResponse]:
+    """Let *first*, the leader or a newcomer, start a rebalance of a group at rest, and *others* take part."""
+    first.ask_to_join()
+    for each in others:
+        while each.heartbeat() == 0:
+            pass  # until the word has got round: each has a connection of its own
         each.ask_to_join()
-    return [each.joined() for each in all]
+    return [each.joined() for each in (first, *others)]
 
 
 def share(*all: Member) -> None:

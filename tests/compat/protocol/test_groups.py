@@ -81,8 +81,11 @@ def test_5_7_5_the_protocol_most_like_first_is_chosen(member: Make, name: str) -
     first, second, third = (
         member(name, protocols=each, instance=str(i)) for i, each in enumerate((both, both[::-1], both[::-1]))
     )
-    first.join()
-    answers = rebalance(second, third, first)
+    assert first.join().protocol_name == "a"
+    share(first)
+    rebalance(second, first)
+    share(first, second)
+    answers = rebalance(third, first, second)
     assert {answer.protocol_name for answer in answers} == {"b"}
 
 
@@ -129,11 +132,11 @@ def test_5_7_8_sync(member: Make, name: str) -> None:
     second.ask_to_sync(generation=1)
     assert second.synced().error_code == ErrorCode.ILLEGAL_GENERATION
     stranger = member(name)
-    stranger.id, stranger.generation = "nobody", 2
+    stranger.id, stranger.generation, stranger.protocol = "nobody", 2, "range"
     assert stranger.sync().error_code == ErrorCode.UNKNOWN_MEMBER_ID
-    second.protocols = [("other", b"")]
+    second.protocol = "other"
     assert second.sync().error_code == ErrorCode.INCONSISTENT_GROUP_PROTOCOL
-    second.protocols = first.protocols
+    second.protocol = first.protocol
 
     first.ask_to_join()
     while second.heartbeat() == 0:
@@ -172,9 +175,8 @@ def test_5_7_9_who_is_not_heard_of_is_out(member: Make, name: str) -> None:
 def test_5_7_11_a_static_member_comes_back_unnoticed(member: Make, name: str) -> None:
     first, second = member(name, instance="one"), member(name, instance="two")
     first.join()
-    second.ask_to_join()
-    rebalance(first)
-    second.joined()
+    share(first)
+    rebalance(second, first)
     share(first, second)
 
     again = member(name, instance="two")
@@ -190,9 +192,8 @@ def test_5_7_11_a_static_member_comes_back_unnoticed(member: Make, name: str) ->
 def test_5_7_11_a_static_leader_comes_back_unnoticed(member: Make, name: str) -> None:
     first, second = member(name, instance="one"), member(name, instance="two")
     first.join()
-    second.ask_to_join()
-    rebalance(first)
-    second.joined()
+    share(first)
+    rebalance(second, first)
     share(first, second)
 
     again = member(name, instance="one")
