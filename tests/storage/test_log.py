@@ -201,6 +201,19 @@ def test_a_closed_segment_has_its_indexes_beside_it_once_synced() -> None:
     assert not disk.exists(log.segments[-1].path(INDEX))
 
 
+def test_of_many_snapshots_only_the_latest_are_kept() -> None:
+    disk = sim_disk()
+    log = open_log(open_store(disk))
+    for number in range(200):
+        log.append(make_batch(number, [b"v" * 60], producer=(3, 0, number)), NOW)
+        sync(log)
+    left = [int(name[:20]) for name in disk.list("orders-0") if name.endswith(".snapshot")]
+
+    assert len(log.segments) > 20
+    assert tuple(left) == log.snapshots
+    assert len(left) == 8
+
+
 def test_a_sync_covers_what_was_there_when_it_was_asked_for() -> None:
     log = open_log(open_store(sim_disk()))
     append(log, 3)

@@ -129,6 +129,7 @@ def test_a_goodbye_is_believed_once_and_only_of_the_last_life() -> None:
 
     store = open_store(disk)
     assert store.was_clean
+    assert not disk.exists(CLEAN)
     log = open_log(store)
     batches = append(log, 2)
     sync(log)
