@@ -34,7 +34,9 @@ _PRIMITIVES: Final[dict[str, st.SearchStrategy[Any]]] = {
 
 _BY_NAME: Final[dict[str, st.SearchStrategy[Any]]] = {
     "error_code": st.sampled_from([code.value for code in ErrorCode]),  # an enum for kio
+    "partition_error_code": st.sampled_from([code.value for code in ErrorCode]),
     "log_append_time_ms": st.just(-1) | st.integers(0, 250_000_000_000_000),  # a datetime for kio
+    "transaction_start_time_ms": st.integers(0, 250_000_000_000_000),  # the same, never null
     "retention_time_ms": st.just(-1) | st.integers(0, 1 << 40),  # a timedelta for kio
 }
 
