@@ -56,6 +56,7 @@ _MAX_TIMESTAMP_AT: Final = 35
 assert _HEADER.size == HEADER_SIZE
 
 _MAX_SEQUENCE: Final = 0x7FFFFFFF
+assert TRANSACTIONAL < 0x100  # it is in the low byte of the attributes
 
 
 @final
@@ -239,6 +240,11 @@ class Batch:
                 ErrorCode.INVALID_RECORD,
                 f"producer {self.producer_id}, epoch {self.producer_epoch}, sequence {self.base_sequence}",
             )
+
+
+def is_transactional(records: memoryview) -> bool:
+    """Whether what may be a batch says that it belongs to a transaction."""
+    return len(records) >= HEADER_SIZE and records[CHECKED_FROM + 1] & TRANSACTIONAL != 0
 
 
 def split(data: Buffer) -> Iterator[Batch]:

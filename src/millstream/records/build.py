@@ -10,11 +10,19 @@ length of -1 standing for null:
 
 import struct
 from collections.abc import Sequence
-from typing import Final, final
+from typing import TYPE_CHECKING, Final, final
 
 from millstream.records.batch import CHECKED_FROM, CONTROL, HEADER_SIZE, LENGTH_END, MAGIC, TRANSACTIONAL
 from millstream.records.compression import Codec, compress
 from millstream.records.crc import crc32c
+
+if TYPE_CHECKING:
+    from millstream.records import _native
+else:
+    try:
+        from millstream.records import _native
+    except ImportError:
+        _native = None
 
 Headers = tuple[tuple[str, bytes | None], ...]
 
@@ -23,6 +31,7 @@ _AFTER_CRC: Final = struct.Struct(">hiqqqhii")
 assert _BEFORE_CRC.size == CHECKED_FROM
 assert _BEFORE_CRC.size + _AFTER_CRC.size == HEADER_SIZE
 
+_NATIVE: Final = getattr(_native, "encode", None)  # None where it was not built
 _NO_EPOCH: Final = -1  # the leader that appends the batch stamps its own
 _NULL: Final = b"\x01"  # the varint -1
 _NONE: Final = b"\x00"  # the varint 0
@@ -67,14 +76,7 @@ def build(
     """One batch of all *records*, which are at least one."""
     assert records, "a batch holds at least one record"
 
-    base_timestamp_ms = _timestamp_ms(records[0], now_ms)
-    max_timestamp_ms = base_timestamp_ms
-    out = bytearray(HEADER_SIZE)
-    for offset_delta, record in enumerate(records):
-        timestamp_ms = _timestamp_ms(record, now_ms)
-        if timestamp_ms > max_timestamp_ms:
-            max_timestamp_ms = timestamp_ms
-        _append_record(out, record, timestamp_ms - base_timestamp_ms, offset_delta)
+    out, base_timestamp_ms, max_timestamp_ms = encode(records, now_ms)
     if codec is not Codec.NONE:
         out[HEADER_SIZE:] = compress(codec, out[HEADER_SIZE:])
 
@@ -93,6 +95,32 @@ def build(
     )
     seal(out, base_offset, _NO_EPOCH)
     return out
+
+
+Encoded = tuple[bytearray, int, int]
+"""Room for a header and then records; the time of the first of them, and the latest."""
+
+
+def encode(records: Sequence[NewRecord], now_ms: int) -> Encoded:
+    """*records* one after another, by `_native.c` where it was built and they are ordinary."""
+    if _NATIVE is not None:
+        encoded: Encoded | None = _NATIVE(records, now_ms)
+        if encoded is not None:
+            return encoded
+    return plain_encode(records, now_ms)
+
+
+def plain_encode(records: Sequence[NewRecord], now_ms: int) -> Encoded:
+    """The same, in Python alone."""
+    base_timestamp_ms = _timestamp_ms(records[0], now_ms)
+    max_timestamp_ms = base_timestamp_ms
+    out = bytearray(HEADER_SIZE)
+    for offset_delta, record in enumerate(records):
+        timestamp_ms = _timestamp_ms(record, now_ms)
+        if timestamp_ms > max_timestamp_ms:
+            max_timestamp_ms = timestamp_ms
+        _append_record(out, record, timestamp_ms - base_timestamp_ms, offset_delta)
+    return out, base_timestamp_ms, max_timestamp_ms
 
 
 def seal(out: bytearray, base_offset: int, leader_epoch: int) -> None:
