@@ -43,6 +43,7 @@ def make_batch(
     producer: tuple[int, int, int] = (-1, -1, -1),
     codec: Codec = Codec.NONE,
     control: bool = False,
+    transactional: bool = False,
 ) -> Batch:
     """A batch for *offset*; *producer* is id, epoch and first sequence."""
     records = [
@@ -62,6 +63,7 @@ def make_batch(
         producer_epoch=producer_epoch,
         base_sequence=sequence,
         control=control,
+        transactional=transactional,
     )
     batch = Batch(memoryview(data))
     batch.stamp(offset, epoch)

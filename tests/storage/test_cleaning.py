@@ -3,9 +3,12 @@ from hypothesis import strategies as st
 from tests.storage.helpers import NOW, make_batch
 
 from millstream.records.batch import HEADER_SIZE, Batch
+from millstream.records.build import NewRecord, build
 from millstream.records.compression import Codec
+from millstream.records.control import Marker, build_marker, read_marker
+from millstream.records.expiry import TTL_HEADER
 from millstream.records.read import Record, read
-from millstream.storage.cleaning import Keys, cleaned, note_keys
+from millstream.storage.cleaning import NEVER, Cleaner, Keys, note_keys
 
 DAY = 86_400_000
 KEYS = st.sampled_from([b"a", b"b", b"c", b"", b"k" * 40])
@@ -28,6 +31,12 @@ def noted(*batches: Batch) -> Keys:
     for batch in batches:
         note_keys(keys, batch)
     return keys
+
+
+def cleaned(
+    batch: Batch, keys: Keys, now_ms: int, keep_ms: int, *, keep_empty: bool
+) -> bytes | memoryview | None:
+    return Cleaner(keys, now_ms, keep_ms).left_of(batch, keep_empty=keep_empty)
 
 
 def records_of(data: bytes | memoryview) -> list[Record]:
@@ -99,13 +108,12 @@ def test_the_last_word_of_a_producer_stays_without_its_words() -> None:
     assert cleaned(left, keys, NOW, DAY, keep_empty=False) is None
 
 
-def test_control_batches_and_what_cannot_be_read_stay_as_they_are() -> None:
+def test_what_cannot_be_read_stays_as_it_is() -> None:
     control = batch_of([(b"a", b"1", 5)], control=True)
     bad = batch_of([(b"a", b"v" * 40, 5)])
     bad.data[HEADER_SIZE : HEADER_SIZE + 4] = bytes(4)
     keys = noted(control, bad, batch_of([(b"a", b"1", 5)], 500))
 
-    assert cleaned(control, keys, NOW, DAY, keep_empty=False) == control.data
     assert cleaned(bad, keys, NOW, DAY, keep_empty=False) == bad.data
     assert len(keys) == 1
 
@@ -132,15 +140,82 @@ def test_any_bytes_for_records_are_taken_apart_or_left(body: bytes, count: int) 
 
 
 def test_keys_are_counted_against_a_budget() -> None:
-    keys = Keys(1000)
-    noted_keys = 0
+    keys = Keys(10_000)
+    count = 0
     while not keys.is_full:
-        keys.note(str(noted_keys).encode(), noted_keys)
-        noted_keys += 1
+        note_keys(keys, make_batch(count, keys=[str(count).encode()]))
+        count += 1
 
-    assert 1 < noted_keys < 100
-    assert keys.is_latest(b"0", 0)
-    keys.note(b"0", 7)
-    assert not keys.is_latest(b"0", 6)
-    assert keys.is_latest(b"0", 7)
-    assert keys.is_latest(b"never seen", 3)
+    assert 10 < count < 100
+
+
+@given(st.binary(max_size=40), st.binary(max_size=40))
+def test_only_the_same_key_is_the_same(one: bytes, other: bytes) -> None:
+    old, new = make_batch(0, keys=[one]), make_batch(1, keys=[other])
+
+    left = cleaned(old, noted(old, new), NOW, DAY, keep_empty=False)
+    assert (left is None) == (one == other)
+
+
+def test_what_has_expired_goes_and_nothing_comes_back() -> None:
+    def expiring(offset: int, ttl: bytes) -> Batch:
+        record = NewRecord(b"a", b"v", ((TTL_HEADER, ttl),), NOW)
+        data = build([record, NewRecord(b"b", b"w", (), NOW)], now_ms=NOW, codec=Codec.LZ4)
+        batch = Batch(memoryview(data))
+        batch.stamp(offset, 0)
+        return batch
+
+    old, new = make_batch(0, keys=[b"a"]), expiring(1, b"1000")
+    keys = noted(old, new)
+    cleaner = Cleaner(keys, NOW + 999, DAY)
+    assert cleaner.left_of(old, keep_empty=False) is None
+    assert cleaner.left_of(new, keep_empty=False) == new.data
+    assert cleaner.due_ms == NOW + 1000
+
+    cleaner = Cleaner(keys, NOW + 1000, DAY)
+    assert cleaner.left_of(old, keep_empty=False) is None
+    left = cleaner.left_of(new, keep_empty=False)
+    assert left is not None
+    assert [each.key for each in records_of(left)] == [b"b"]
+    assert cleaner.due_ms == NEVER
+    forever = expiring(1, b"soon")
+    assert Cleaner(keys, NOW + 1000, DAY).left_of(forever, keep_empty=False) == forever.data
+
+
+def test_a_marker_that_decides_nothing_stays_its_time() -> None:
+    data = build_marker(Marker.ABORT, producer_id=7, producer_epoch=3, coordinator_epoch=5, now_ms=NOW)
+    marker = Batch(memoryview(data))
+    cleaner = Cleaner(Keys(1000), NOW, DAY)
+    once = cleaner.left_of_marker(marker, is_last_word=False)
+    assert once is not None
+    waiting = Batch(once)
+    waiting.check()
+    assert read_marker(waiting) == (Marker.ABORT, 5)
+    assert (waiting.producer_id, waiting.producer_epoch) == (7, 3)
+    assert [each.timestamp_ms for each in records_of(once)] == [NOW]
+    assert cleaner.due_ms == NOW + DAY
+
+    def later(now_ms: int, is_last_word: bool) -> bytes | memoryview | None:
+        return Cleaner(Keys(1000), now_ms, DAY).left_of_marker(waiting, is_last_word=is_last_word)
+
+    assert later(NOW + DAY - 1, False) == once
+    assert later(NOW + DAY, True) == once
+    assert later(NOW + DAY, False) is None
+
+
+def test_who_does_not_know_the_time_takes_nothing_out_for_it() -> None:
+    deleted = batch_of([(b"a", None, 5), (b"b", b"2", 700)])
+    keys = noted(deleted)
+    cleaner = Cleaner(keys, None, DAY)
+    assert cleaner.left_of(deleted, keep_empty=False) == deleted.data
+    assert cleaner.due_ms == 0, "it is gone over again as soon as somebody does"
+
+    waiting = cleaned(deleted, keys, NOW, 0, keep_empty=False)
+    assert waiting is not None
+    assert Cleaner(keys, None, DAY).left_of(Batch(waiting), keep_empty=False) == waiting
+    record = NewRecord(b"a", b"v", ((TTL_HEADER, b"0"),), NOW)
+    expiring = Batch(memoryview(build([record], now_ms=NOW)))
+    assert Cleaner(Keys(1000), None, DAY).left_of(expiring, keep_empty=False) == expiring.data
+    data = build_marker(Marker.COMMIT, producer_id=7, producer_epoch=3, coordinator_epoch=5, now_ms=NOW)
+    marker = Batch(memoryview(data))
+    assert Cleaner(Keys(1000), None, DAY).left_of_marker(marker, is_last_word=False) == marker.data

@@ -144,3 +144,10 @@ def test_a_snapshot_that_has_changed_is_none(data: st.DataObject) -> None:
 
     assert Producers.from_bytes(bytes(flipped)) is None
     assert Producers.from_bytes(whole[:position]) is None
+
+
+def test_all_that_is_remembered_must_stay_in_a_compacted_log() -> None:
+    producers = written(*[send(10 * number, number) for number in range(REMEMBERED + 2)])
+    kept = producers.last_words()
+    assert kept.offsets == {10 * number for number in range(2, REMEMBERED + 2)}
+    assert kept.epochs == {}

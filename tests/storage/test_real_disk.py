@@ -13,7 +13,7 @@ from tests.storage.helpers import NOW, SMALL, append, contents, make_batch, open
 
 from millstream.env.disk import DirectoryInUse, RealDisk
 from millstream.storage.config import LogConfig
-from millstream.storage.log import METADATA
+from millstream.storage.metadata import METADATA
 from millstream.storage.store import Store
 
 

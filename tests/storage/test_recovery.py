@@ -7,6 +7,7 @@ from tests.storage.helpers import (
     ID,
     NOW,
     SMALL,
+    TOPIC,
     append,
     contents,
     make_batch,
@@ -21,7 +22,8 @@ from millstream.sim.disk import PowerCut, SimDisk
 from millstream.storage import checkpoint, known
 from millstream.storage.config import LogConfig
 from millstream.storage.epochs import FILE as EPOCHS
-from millstream.storage.log import METADATA, Log
+from millstream.storage.log import Log
+from millstream.storage.metadata import METADATA
 from millstream.storage.recovery import Recovery
 from millstream.storage.segment import INDEX, LOG, TIME_INDEX, file_name
 from millstream.storage.store import CLEAN, LIFE
@@ -348,3 +350,20 @@ def test_killed_on_the_way_to_its_first_batch_it_keeps_the_next_one_through_a_po
         disk.crash()
 
         assert contents(open_log(open_store(disk))) == promised
+
+
+def test_a_batch_with_an_epoch_of_nobody_does_not_cost_those_after_it() -> None:
+    """The checksum does not cover it: were it believed, what is appended next would be cut off later."""
+    disk = sim_disk()
+    log = open_log(open_store(disk))
+    append(log)
+    disk.kill()
+    disk.flip(f"orders-0/{file_name(0, LOG)}", 12, 0x10)
+
+    log = open_store(disk).open_log(TOPIC, ID, 0, SMALL, NOW, latest_epoch=0)
+    assert log.end_offset == 0
+    append(log, 2)
+    sync(log)
+    disk.kill()
+
+    assert open_store(disk).open_log(TOPIC, ID, 0, SMALL, NOW, latest_epoch=0).end_offset == 2

@@ -1,4 +1,4 @@
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.storage.helpers import NOW, append, contents, make_batch, open_log, open_store, sim_disk, sync
 
@@ -27,6 +27,59 @@ def test_deletes_closed_segments_whose_newest_record_is_too_old() -> None:
     assert log.expire(NOW, log.end_offset) == 2
     assert (log.start_offset, log.end_offset) == (2, 4)
     assert len(contents(log)) == 2
+
+
+def limit(hours: int, segments: int) -> tuple[int, int]:
+    return (hours * HOUR if hours >= 0 else -1), (segments * 800 if segments >= 0 else -1)
+
+
+LIMITS = st.builds(limit, st.integers(-1, 30), st.integers(-1, 12))
+
+
+@given(
+    ages=st.lists(st.integers(0, 30), min_size=1, max_size=12).map(lambda some: sorted(some, reverse=True)),
+    retention=LIMITS,
+    most=LIMITS,
+    held_from=st.integers(0, 13),
+    by_time=st.booleans(),
+)
+@settings(deadline=None)
+def test_what_is_held_goes_by_the_wider_limits_and_the_rest_as_ever(
+    ages: list[int], retention: tuple[int, int], most: tuple[int, int], held_from: int, by_time: bool
+) -> None:
+    def start(limits: tuple[int, int], held: int | None) -> int:
+        log = open_log(
+            open_store(sim_disk()),
+            LogConfig(
+                segment_bytes=1024,
+                retention_ms=limits[0],
+                retention_bytes=limits[1],
+                retention_hold_max_ms=most[0],
+                retention_hold_max_bytes=most[1],
+            ),
+        )
+        for age in ages:  # one record a segment
+            log.append(make_batch(log.end_offset, [b"v" * 700], times=[NOW - age * HOUR]), NOW)
+        sync(log)
+        log.expire(NOW, log.end_offset, by_time=by_time, held_from=held)
+        assert (log.held_bytes > 0) == (held is not None and log.start_offset < start(limits, None))
+        return log.start_offset
+
+    wider = tuple(-1 if -1 in both else max(both) for both in zip(retention, most, strict=True))
+    plain = start(retention, None)
+    assert start(retention, held_from) == min(plain, max(held_from, start((wider[0], wider[1]), None)))
+
+
+def test_what_a_group_has_not_read_is_kept_past_its_time_within_bounds() -> None:
+    config = LogConfig(segment_bytes=1024, retention_ms=HOUR // 2, retention_hold_max_ms=HOUR * 5 // 2)
+    _, log = aged(config)
+
+    assert log.expire(NOW, log.end_offset, held_from=0) == 1  # three hours are too much even for a hold
+    assert log.held_bytes > 1400
+    assert log.expire(NOW, log.end_offset, held_from=2) == 1
+    assert log.start_offset == 2
+    assert log.expire(NOW, log.end_offset, held_from=4) == 1
+    assert (log.start_offset, log.held_bytes) == (3, 0)
 
 
 def test_one_new_record_keeps_a_segment_and_all_after_it() -> None:
@@ -160,3 +213,61 @@ def test_the_guard_waits_after_a_start_and_after_every_jump() -> None:
     assert not tick(9.9)
     assert tick(0.1)
     assert guard.jumps == 2
+
+
+MINUTE = 60_000
+YEAR = 365 * 24 * 60 * MINUTE
+STORY = st.lists(
+    st.one_of(
+        st.tuples(st.just("append"), st.integers(0, 5)),
+        st.tuples(st.just("append"), st.integers(0, 5)),
+        st.tuples(st.just("pass"), st.sampled_from([1, 7, 30, 90])),
+        st.tuples(st.just("jump"), st.sampled_from([-1, 1])),
+        st.tuples(st.just("start"), st.just(0)),
+    ),
+    min_size=10,
+    max_size=60,
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(STORY)
+def test_nothing_younger_than_promised_goes_though_the_clock_jumps_by_a_year(
+    story: list[tuple[str, int]],
+) -> None:
+    """And is put right within ten minutes: what stays for longer is the time."""
+    config = LogConfig(segment_bytes=1024, retention_ms=60 * MINUTE, file_delete_delay_ms=0)
+    disk = sim_disk()
+    log = open_log(open_store(disk), config)
+    guard = ClockGuard()
+    true_ms = NOW
+    written: dict[int, int] = {}
+
+    def upkeep(skew_ms: int = 0) -> None:
+        by_time = guard.trusts(true_ms + skew_ms, true_ms - NOW)
+        log.expire(true_ms + skew_ms, log.end_offset, by_time=by_time)
+        log.roll_if_due(true_ms + skew_ms)
+        young = [offset for offset, at_ms in written.items() if true_ms - at_ms <= 60 * MINUTE]
+        assert not young or min(young) >= log.start_offset
+
+    for step, argument in story:
+        if step == "append":
+            written[log.end_offset] = true_ms
+            log.append(make_batch(log.end_offset, [b"v" * 100 * argument], times=[true_ms]), true_ms)
+        elif step == "pass":
+            for _ in range(argument):
+                true_ms += MINUTE
+                upkeep()
+        elif step == "jump":
+            for _ in range(5):
+                true_ms += MINUTE
+                upkeep(argument * YEAR)
+            upkeep()
+        else:
+            disk.kill()
+            log = open_log(open_store(disk), config)
+            guard = ClockGuard()
+    for _ in range(75):
+        true_ms += MINUTE
+        upkeep()
+    assert log.start_offset == log.end_offset, "what is old does go, once the clock is steady"

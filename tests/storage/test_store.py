@@ -281,6 +281,29 @@ def test_a_failed_sync_of_anything_is_final(which: int) -> None:
     assert log.synced_offset == 0
 
 
+@pytest.mark.parametrize("which", range(12))
+def test_what_is_synced_after_a_life_that_died_of_a_failed_sync_survives_a_power_cut(which: int) -> None:
+    """Whatever it was that failed first: what lies in the cache since then is nowhere else."""
+    disk = sim_disk()
+    log = open_log(open_store(disk))
+    for number in range(30):
+        log.append(make_batch(number, [b"v" * 50], epoch=number // 10), NOW)
+    pending = log.unsynced()
+    assert pending is not None
+    disk.failing_syncs, disk.good_syncs = 1, which
+    with pytest.raises(DiskFailed):
+        pending.run()
+    disk.kill()
+
+    log = open_log(open_store(disk))
+    for _ in range(3):
+        log.append(make_batch(log.end_offset, epoch=3), NOW)
+    sync(log)
+    found = contents(log)
+    disk.crash()
+    assert contents(open_log(open_store(disk))) == found
+
+
 def test_where_syncing_is_left_to_the_system_only_closed_segments_are_synced() -> None:
     disk = sim_disk()
     store = open_store(disk)

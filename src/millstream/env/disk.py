@@ -361,6 +361,7 @@ class _FileLock(Lock):
 
     def release(self) -> None:
         if self._fd >= 0:
+            fcntl.flock(self._fd, fcntl.LOCK_UN)  # a forked child may hold the descriptor for longer
             os.close(self._fd)
             self._fd = -1
 

@@ -6,8 +6,9 @@ from typing import final
 
 from millstream.env.disk import Disk
 from millstream.records.read import Record
-from millstream.storage.compaction import Group, Written, swap_path
-from millstream.storage.segment import INDEX, LOG, TIME_INDEX, Segment, Slice
+from millstream.storage.compaction import Compaction, Group, Written, swap_path
+from millstream.storage.config import LogConfig
+from millstream.storage.segment import FILES, INDEX, LOG, TIME_INDEX, Segment, Slice
 from millstream.storage.sync import Closing
 from millstream.storage.trash import Trash
 
@@ -130,6 +131,15 @@ class Chain:
         self.closing = [each for each in self.closing or () if each.segment in closed] or None
         self.active.truncate(offset)
 
+    def swap_all(self, compaction: Compaction, config: LogConfig) -> None:
+        """Let all that *compaction* has written take the place of what it was made of."""
+        for group in compaction.groups:
+            new, paths = group.new, compaction.unfinished(group)
+            if new is not None and not self.swap(
+                group, new, paths, config.index_interval_bytes, config.file_delete_delay_ms
+            ):
+                compaction.discard_group(group)  # some of it was deleted meanwhile
+
     def swap(
         self, group: Group, new: Written, unfinished: Sequence[str], interval: int, delay_ms: int
     ) -> bool:
@@ -151,10 +161,9 @@ class Chain:
 
     def discard(self, segment: Segment, delay_ms: int) -> None:
         """Take the files of *segment* out of the way."""
-        # The indexes first: without its log an index is nothing, a log without index only slow.
-        self._trash.add_file(segment.path(INDEX), delay_ms)
-        self._trash.add_file(segment.path(TIME_INDEX), delay_ms)
-        self._trash.add_file(segment.path(LOG), delay_ms, segment.opened_file)
+        for suffix in FILES:
+            files = segment.opened_files if suffix == LOG else ()
+            self._trash.add_file(segment.path(suffix), delay_ms, files)
         self.names += 1
 
 

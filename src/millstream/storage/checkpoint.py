@@ -46,18 +46,24 @@ def write_loosely(disk: Disk, path: str, data: bytes) -> File:
     return file
 
 
-def read(disk: Disk, path: str) -> list[str] | None:
+def read(disk: Disk, path: str, *, doubt_cache: bool = False) -> list[str] | None:
     """The lines of *path*; None if it is missing or not as it was written."""
-    data = read_bytes(disk, path)
+    data = read_bytes(disk, path, doubt_cache=doubt_cache)
     return None if data is None else decode(data)
 
 
-def read_bytes(disk: Disk, path: str) -> bytes | None:
-    """All of a file; None if there is none."""
+def read_bytes(disk: Disk, path: str, *, doubt_cache: bool = False) -> bytes | None:
+    """All of a file; None if there is none.
+
+    With *doubt_cache*, as the disk has it: a process that died of a failed sync
+    leaves pages that count as written and are not.
+    """
     try:
         file = disk.open(path)
     except FileNotFoundError:
         return None
+    if doubt_cache:
+        file.forget()
     data = file.read(0, file.size())
     file.close()
     return data

@@ -14,23 +14,31 @@ A crash after 3 finds the swap and does 4 again. Only 4 is done by the log
 itself, on the loop: nothing but renames.
 """
 
-from collections.abc import Sequence
+from collections.abc import Generator, Iterator, Sequence
+from itertools import chain
 from typing import Final, final
 
 from millstream.env.disk import Disk, DiskFailed, File
 from millstream.records.batch import Batch
+from millstream.records.control import read_marker
 from millstream.storage import checkpoint
-from millstream.storage.cleaning import Keys, cleaned, note_keys
+from millstream.storage.cleaned import Cleaned
+from millstream.storage.cleaning import Cleaner, Keys, emptied, note_keys
 from millstream.storage.config import FOREVER, LogConfig
 from millstream.storage.cursor import FAR_AHEAD, Corrupt, Cursor
+from millstream.storage.fates import Fates
 from millstream.storage.indexes import Indexes
+from millstream.storage.producers import LastWords
 from millstream.storage.segment import INDEX, LOG, MAX_RELATIVE, TIME_INDEX, Segment, file_name
+from millstream.storage.txn_index import TXN_INDEX, AbortedTransaction
 
-CLEANED: Final = "cleaner-offset-checkpoint"
 UNFINISHED: Final = ".cleaned"
 SWAP: Final = ".swap"
 KEYS_BUDGET_BYTES: Final = 128 << 20
+OVERDUE_MS: Final = 10 * 60_000
 _WRITE_AT_ONCE: Final = 1 << 20
+_SLICE: Final = 1 << 19  # bytes read before others may have a turn
+_SYNC_AT_ONCE: Final = 2 << 20  # or the syncs that producers wait for queue behind one large one
 
 
 def first_uncleanable(segments: Sequence[Segment], config: LogConfig, limit: int, now_ms: int) -> int:
@@ -45,9 +53,17 @@ def first_uncleanable(segments: Sequence[Segment], config: LogConfig, limit: int
     return count
 
 
-def is_worthwhile(segments: Sequence[Segment], cleaned_offset: int, config: LogConfig, now_ms: int) -> bool:
-    """Whether enough of *segments* has not been compacted yet, or something has waited too long."""
-    dirty = [segment for segment in segments if segment.next_offset > cleaned_offset]
+def is_worthwhile(
+    segments: Sequence[Segment], cleaned: Cleaned, config: LogConfig, now_ms: int, *, by_time: bool
+) -> bool:
+    """Whether enough of *segments* has not been compacted yet, or something has waited too long.
+
+    What was left until a certain time waits a little longer than that: where
+    records expire all the time, not every one of them is worth a pass.
+    """
+    if by_time and segments and now_ms - OVERDUE_MS >= cleaned.due_ms:
+        return True
+    dirty = [segment for segment in segments if segment.next_offset > cleaned.offset]
     if not dirty:
         return False
     dirty_bytes = sum([segment.size_bytes for segment in dirty])
@@ -63,7 +79,7 @@ def is_worthwhile(segments: Sequence[Segment], cleaned_offset: int, config: LogC
 class Source:
     """A segment to be compacted, as another thread may see it."""
 
-    __slots__ = ("base_offset", "file", "next_offset", "segment", "size_bytes")
+    __slots__ = ("_aborted", "base_offset", "file", "next_offset", "segment", "size_bytes")
 
     def __init__(self, disk: Disk, segment: Segment) -> None:
         self.segment = segment
@@ -71,39 +87,21 @@ class Source:
         self.next_offset = segment.next_offset
         self.size_bytes = segment.size_bytes
         self.file = disk.open(segment.path(LOG))
+        self._aborted = (
+            None if segment.aborted is None else segment.aborted.again(disk, segment.path(TXN_INDEX))
+        )
+
+    def aborted(self) -> Iterator[AbortedTransaction]:
+        """Its aborted transactions."""
+        return iter(()) if self._aborted is None else self._aborted.all()
+
+    def close(self) -> None:
+        self.file.close()
+        if self._aborted is not None:
+            self._aborted.file.close()
 
     def cursor(self) -> Cursor:
         return Cursor(self.file, 0, self.size_bytes, self.base_offset, FAR_AHEAD)
-
-
-@final
-class Cleaned:
-    """How far compaction has been: a file in the directory of a log it has been to.
-
-    Below *gaps_offset* batches may be missing, so recovery must not miss them.
-    Below *offset* nothing is left to do, unless the pass that said so was cut
-    off: then it is below *offset_before*.
-    """
-
-    __slots__ = ("gaps_offset", "offset", "offset_before")
-
-    def __init__(self, gaps_offset: int = 0, offset: int = 0, offset_before: int = 0) -> None:
-        self.gaps_offset = gaps_offset
-        self.offset = offset
-        self.offset_before = offset_before
-
-    def write(self, disk: Disk, directory: str) -> None:
-        lines = [f"gaps {self.gaps_offset}", f"cleaned {self.offset}", f"before {self.offset_before}"]
-        checkpoint.write(disk, f"{directory}/{CLEANED}", lines)
-
-    @classmethod
-    def read(cls, disk: Disk, directory: str) -> "Cleaned | None":
-        """What the file says; zeros if there is none, None if it cannot be read."""
-        path = f"{directory}/{CLEANED}"
-        if not disk.exists(path):
-            return cls()
-        lines = checkpoint.read(disk, path)
-        return None if lines is None else cls(*[int(line.split()[1]) for line in lines])
 
 
 @final
@@ -141,8 +139,10 @@ class Written:
 class Compaction:
     """One pass over a log. `run` may be called in any thread; then `Log.compacted` makes it count.
 
-    *last_words* are the offsets of the last batch of each producer, of which
-    at least the header must stay.
+    Every transaction in *segments* is decided; *aborted_later* are those whose
+    marker lies behind. Of one that was aborted nothing stays, so the new segments
+    need no index of those. *last_words* are what must stay of each producer, if
+    only the header of a batch.
     """
 
     def __init__(
@@ -151,9 +151,10 @@ class Compaction:
         directory: str,
         segments: Sequence[Segment],
         cleaned: Cleaned,
-        last_words: frozenset[int],
+        last_words: LastWords,
+        aborted_later: Sequence[AbortedTransaction],
         config: LogConfig,
-        now_ms: int,
+        now_ms: int | None,
         keys_budget_bytes: int = KEYS_BUDGET_BYTES,
     ) -> None:
         self.cleaned_offset = cleaned.offset
@@ -168,22 +169,32 @@ class Compaction:
         self._sources = [Source(disk, segment) for segment in segments]
         self._before = cleaned
         self._last_words = last_words
+        self._aborted_later = aborted_later
         self._config = config
-        self._now_ms = now_ms
         self._keys = Keys(keys_budget_bytes)
+        self._cleaner = Cleaner(self._keys, now_ms, config.delete_retention_ms)
 
     @property
     def cleaned(self) -> Cleaned:
         """How far compaction has been, once this pass counts."""
-        gaps_offset = max(self._before.gaps_offset, self.cleaned_offset)
-        return Cleaned(gaps_offset, self.cleaned_offset, self._before.offset)
+        copied_to = self.groups[-1].end_offset if self.groups else 0
+        gaps_offset = max(self._before.gaps_offset, self.cleaned_offset, copied_to)
+        return Cleaned(gaps_offset, self.cleaned_offset, self._before.offset, self._cleaner.due_ms)
 
     def run(self) -> None:
         """Write the new segments. After an OSError nothing is left of them, if the disk lets us."""
+        for _ in self.slices():
+            pass
+
+    def slices(self) -> Generator[bool, None, None]:
+        """`run` a slice at a time, True after each but the last: for who has others to give way to.
+
+        A slice may be run in any thread, and the next one in another.
+        """
         try:
             self._clear_away()
-            self._note_keys()
-            self._write_groups()
+            yield from self._note_keys()
+            yield from self._write_groups()
             self._announce()
             self.done = True
         except _Abandoned:
@@ -198,7 +209,7 @@ class Compaction:
             raise
         finally:
             for source in self._sources:
-                source.file.close()
+                source.close()
 
     def abandon(self) -> None:
         """Nobody waits for it any more: `run`, wherever it is, ends soon and leaves nothing."""
@@ -209,7 +220,10 @@ class Compaction:
         for group in self.groups:
             self.discard_group(group)
         if self.done:
-            Cleaned(self.cleaned.gaps_offset, self._before.offset).write(self._disk, self._directory)
+            before = self._before
+            Cleaned(self.cleaned.gaps_offset, before.offset, 0, before.due_ms).write(
+                self._disk, self._directory
+            )
 
     def discard_group(self, group: Group) -> None:
         group.new = None
@@ -229,24 +243,35 @@ class Compaction:
         if self.abandoned:
             raise _Abandoned
 
-    def _note_keys(self) -> None:
-        """Learn the last offset of each key in what was not compacted yet, as far as memory goes."""
+    def _note_keys(self) -> Iterator[bool]:
+        """Learn the last offset of each key in what was not compacted yet, as far as memory goes.
+
+        What was aborted replaces nothing.
+        """
+        fates = self._fates()
         for source in self._sources:
             if source.next_offset <= self.cleaned_offset:
                 continue
             cursor = source.cursor()
+            slice_end = _SLICE
             while cursor.step():
+                if cursor.position >= slice_end:
+                    slice_end = cursor.position + _SLICE
+                    yield True
                 self._go_on()
                 if cursor.base_offset >= self.cleaned_offset:
                     if self._keys.is_full:
                         return
-                    note_keys(self._keys, cursor.batch())
+                    batch = cursor.batch()
+                    if not (batch.is_transactional and not batch.is_control and fates.is_aborted(batch)):
+                        note_keys(self._keys, batch)
                     self.cleaned_offset = cursor.next_offset
             self.cleaned_offset = source.next_offset
 
-    def _write_groups(self) -> None:
+    def _write_groups(self) -> Iterator[bool]:
         """Copy the segments up to where keys were noted, as many into one as it may hold."""
         writer: _Writer | None = None
+        fates = self._fates()
         for source in self._sources:
             if source.base_offset >= self.cleaned_offset:
                 break
@@ -261,17 +286,21 @@ class Compaction:
                 writer = _Writer(file, group, self._config.index_interval_bytes)
             else:
                 writer.group.sources.append(source)
-            self._copy(source, writer)
+            yield from self._copy(source, writer, fates)
         if writer is not None:
             self._finish(writer)
 
-    def _copy(self, source: Source, writer: "_Writer") -> None:
+    def _copy(self, source: Source, writer: "_Writer", fates: Fates) -> Iterator[bool]:
         cursor = source.cursor()
+        slice_end = _SLICE
         while cursor.step():
+            if cursor.position >= slice_end:
+                slice_end = cursor.position + _SLICE
+                yield True
             self._go_on()
             cursor.check()
             batch = cursor.batch()
-            data = self._left_of(batch)
+            data = self._left_of(batch, fates)
             if data is not batch.data:
                 writer.changed = True
             if data is not None:
@@ -293,13 +322,25 @@ class Compaction:
         self.written_bytes += written.size_bytes
         group.new = written
 
-    def _left_of(self, batch: Batch) -> bytes | memoryview | None:
+    def _left_of(self, batch: Batch, fates: Fates) -> bytes | memoryview | None:
+        if batch.is_control:
+            return self._left_of_control(batch, fates)
+        keep_empty = batch.base_offset in self._last_words.offsets
+        if batch.is_transactional and fates.is_aborted(batch):
+            return emptied(batch) if keep_empty else None
         if batch.base_offset >= self.cleaned_offset:
             return batch.data
-        keep_empty = batch.base_offset in self._last_words
-        return cleaned(
-            batch, self._keys, self._now_ms, self._config.delete_retention_ms, keep_empty=keep_empty
-        )
+        return self._cleaner.left_of(batch, keep_empty=keep_empty)
+
+    def _left_of_control(self, batch: Batch, fates: Fates) -> bytes | memoryview | None:
+        """Of a marker all, as long as there is anything that it decides, and for a while after."""
+        if read_marker(batch) is None or not fates.is_over(batch):
+            return batch.data
+        is_last_word = self._last_words.epochs.get(batch.producer_id) == batch.producer_epoch
+        return self._cleaner.left_of_marker(batch, is_last_word=is_last_word)
+
+    def _fates(self) -> Fates:
+        return Fates(chain.from_iterable([*[each.aborted() for each in self._sources], self._aborted_later]))
 
     def _announce(self) -> None:
         """From here on a crash means going on, not going back."""
@@ -333,6 +374,7 @@ class _Writer:
         "_pending",
         "_pending_bytes",
         "_size",
+        "_unsynced",
         "changed",
         "group",
         "indexes",
@@ -348,6 +390,7 @@ class _Writer:
         self._pending: list[bytes | memoryview] = []
         self._pending_bytes = 0
         self._size = 0
+        self._unsynced = 0
 
     def takes(self, source: Source, segment_bytes: int) -> bool:
         """Whether all of *source* would still fit in."""
@@ -375,8 +418,12 @@ class _Writer:
 
     def _flush(self) -> None:
         self._file.append(*self._pending)
+        self._unsynced += self._pending_bytes
         self._pending = []
         self._pending_bytes = 0
+        if self._unsynced >= _SYNC_AT_ONCE:
+            self._file.sync()
+            self._unsynced = 0
 
 
 def swap_path(directory: str, base_offset: int, end_offset: int) -> str:

@@ -38,6 +38,18 @@ class LogConfig:
         kafka="file.delete.delay.ms",
         min=0,
     )
+    flush_messages: int = setting(
+        FOREVER,
+        "Sync at the latest after so many records: every write is synced, then, whatever flush.policy says.",
+        kafka="flush.messages",
+        min=1,
+    )
+    flush_ms: int = setting(
+        FOREVER,
+        "Sync at the latest after this long: every write is synced, then, whatever flush.policy says.",
+        kafka="flush.ms",
+        min=0,
+    )
     flush_policy: str = setting(
         "fsync",
         "When a write counts: once it is synced, or once the operating system has it.",
@@ -87,6 +99,23 @@ class LogConfig:
     retention_bytes: int = setting(
         -1, "Delete the oldest segments beyond this size; -1 sets no limit.", kafka="retention.bytes", min=-1
     )
+    retention_hold_groups: tuple[str, ...] = setting(
+        (),
+        "Consumer groups for which records are kept past retention until the group has read them.",
+        kafka="retention.hold.groups",
+    )
+    retention_hold_max_bytes: int = setting(
+        10 << 30,
+        "No partition is kept larger than this for a group's sake; -1 sets no limit.",
+        kafka="retention.hold.max.bytes",
+        min=-1,
+    )
+    retention_hold_max_ms: int = setting(
+        1_209_600_000,
+        "No record is kept longer than this for a group's sake; -1 sets no limit.",
+        kafka="retention.hold.max.ms",
+        min=-1,
+    )
     retention_ms: int = setting(
         604_800_000,
         "Delete segments whose newest record is older; -1 sets no limit.",
@@ -113,9 +142,14 @@ class LogConfig:
     )
     unclean_leader_election: bool = setting(
         False,
-        "Let a replica lead that may lack committed records.",
+        "Let a replica lead that may lack committed records. Of no effect on a node that stands alone.",
         kafka="unclean.leader.election.enable",
+        listed=False,
     )
+
+    @property
+    def leaves_syncing_to_the_system(self) -> bool:
+        return self.flush_policy == "os" and self.flush_messages == self.flush_ms == FOREVER
 
     @property
     def deletes(self) -> bool:

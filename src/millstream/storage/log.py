@@ -7,23 +7,27 @@ written to is a few hundred bytes of memory. From then on the directory holds
     00000000000000000000.log       batches, byte for byte as on the wire
     00000000000000000000.index     where in it offsets are    } of closed segments,
     00000000000000000000.timeindex where in it times are      } and after a clean stop
+    00000000000000000000.txnindex  its aborted transactions, if it has any
     00000000000000001200.snapshot  who had written what at that offset
     leader-epoch-checkpoint        which leader wrote what, once there were two
 """
 
-import errno
 from collections.abc import Sequence
-from typing import Final, final
+from typing import final
 from uuid import UUID
 
-from millstream.env.disk import Disk, DiskFailed, File
+from millstream.env.disk import Disk, File
 from millstream.errors import ErrorCode, Refused
 from millstream.records.batch import Batch
-from millstream.storage import checkpoint, retention
+from millstream.records.control import Marker
+from millstream.records.runs import Place, Run
+from millstream.storage import aborted, checkpoint, retention
+from millstream.storage.appending import write, write_abort, write_run
+from millstream.storage.careful import Careful
 from millstream.storage.chain import Chain
+from millstream.storage.cleaned import Cleaned
 from millstream.storage.compaction import (
     KEYS_BUDGET_BYTES,
-    Cleaned,
     Compaction,
     first_uncleanable,
     is_worthwhile,
@@ -31,18 +35,17 @@ from millstream.storage.compaction import (
 from millstream.storage.config import LogConfig
 from millstream.storage.cursor import Corrupt
 from millstream.storage.epochs import Epochs
+from millstream.storage.metadata import metadata_lines, metadata_path
 from millstream.storage.producers import Producers
-from millstream.storage.rolling import is_due, must_roll
-from millstream.storage.segment import INDEX, TIME_INDEX, Segment, Slice
-from millstream.storage.snapshots import restore, snapshot_path
+from millstream.storage.rolling import has_room_for_run, is_due, must_roll
+from millstream.storage.segment import INDEX, MAX_RELATIVE, TIME_INDEX, Segment, Slice
+from millstream.storage.snapshots import snapshot_path
 from millstream.storage.sync import Closing, Sync, epochs_path
 from millstream.storage.trash import Trash
+from millstream.storage.txn_index import AbortedTransaction, BadTxnIndex
+from millstream.storage.writers import Writers
 
 __all__ = ["Log", "Slice", "Sync"]
-
-METADATA: Final = "partition.metadata"
-_NOTHING_WRITTEN: Final = (errno.EMFILE, errno.ENFILE)  # no descriptor was to be had
-_SNAPSHOTS_KEPT: Final = 8  # one of them should be older than the recovery point that was last noted
 
 
 @final
@@ -68,13 +71,13 @@ class Log:
         "_names_synced",
         "_new_directory",
         "_opened_ms",
-        "_producers",
-        "_snapshots",
+        "_writers",
         "appended_bytes",
         "cleaned",
         "config",
         "end_offset",
         "failure",
+        "held_bytes",
         "name",
         "partition",
         "start_offset",
@@ -98,12 +101,14 @@ class Log:
         start_offset: int = 0,
         snapshots: Sequence[int] = (),
         producers: Producers | None = None,
+        none_open: bool = True,
         epochs: Epochs | None = None,
         cleaned: Cleaned | None = None,
     ) -> None:
         """A log of *segments*, all of them safe on the disk; none if it was never written to.
 
-        *producers* may be left for the *snapshots* to tell when somebody asks.
+        *producers* may be left for the *snapshots* to tell when somebody asks;
+        then *none_open* tells that none of them is in a transaction.
         """
         self.name = f"{topic}-{partition}"
         self.topic = topic
@@ -117,11 +122,11 @@ class Log:
         self.appended_bytes = 0
         self.cleaned = cleaned
         self.failure: str | None = None
+        self.held_bytes = 0  # past retention, kept for somebody who has not read it
         self._disk = disk
         self._chain = Chain(disk, trash, self.name, segments or [])
         self._opened_ms = now_ms
-        self._snapshots = tuple(snapshots)
-        self._producers = producers
+        self._writers = Writers(disk, self.name, now_ms, snapshots, producers, none_open=none_open)
         self._epochs = epochs
         self._metadata: File | None = None
         self._new_directory = False
@@ -136,7 +141,7 @@ class Log:
     @property
     def safe_offset(self) -> int:
         """Everything below counts: it is synced, or written where the topic leaves syncing to the system."""
-        return self.end_offset if self.config.flush_policy == "os" else self.synced_offset
+        return self.end_offset if self.config.leaves_syncing_to_the_system else self.synced_offset
 
     @property
     def recovery_point(self) -> int | None:
@@ -162,19 +167,35 @@ class Log:
     @property
     def snapshots(self) -> tuple[int, ...]:
         """Offsets at which snapshots of the producers were written."""
-        return self._snapshots
+        return self._writers.snapshots
 
     @property
     def has_producers(self) -> bool:
         """Whether any is remembered, in memory or in a snapshot."""
-        return bool(self._snapshots) if self._producers is None else len(self._producers) > 0
+        return self._writers.has_any
 
     @property
     def producers(self) -> Producers:
         """Who wrote which sequence last."""
-        if self._producers is None:
-            self._producers = self._restored()
-        return self._producers
+        known = self._writers.producers
+        return self._load_producers() if known is None else known
+
+    @property
+    def first_open_offset(self) -> int | None:
+        """Where the first of all open transactions begins; None if none is open."""
+        known = self._writers.producers
+        if known is not None:
+            return known.first_open
+        return None if self._writers.none_open else self._load_producers().first_open
+
+    @property
+    def first_unstable_offset(self) -> int | None:
+        """Where the first of all transactions begins that are open, or whose marker is not committed yet.
+
+        Never below the start of the log: what was deleted needs no decision.
+        """
+        first = self._writers.first_unstable(self.first_open_offset)
+        return None if first is None else max(first, self.start_offset)
 
     @property
     def epochs(self) -> Epochs:
@@ -196,20 +217,63 @@ class Log:
         assert batch.base_offset == self.end_offset, (batch.base_offset, self.end_offset)
 
         producers = self.producers if batch.producer_id >= 0 else None
+        ended = producers.ending(batch) if producers is not None and batch.is_control else None
         segment = self._writable(batch, now_ms)
         try:
-            segment.append(batch)
+            if ended is not None and ended.marker is Marker.ABORT:
+                self._mend_aborted(segment)
+                self._chain.names += write_abort(segment, batch, AbortedTransaction(*ended[1:]))
+            else:
+                write(segment, batch)
         except Corrupt as corrupt:
             raise self.take_offline(corrupt) from corrupt
-        except OSError as error:
-            _take_back(segment, error)
-            raise
+        if ended is not None:
+            self._writers.ended(ended)
         if batch.leader_epoch > self.epochs.latest:
             self.epochs.assign(batch.leader_epoch, batch.base_offset)
         if producers is not None:
             producers.apply(batch, now_ms)
         self.end_offset = segment.next_offset
         self.appended_bytes += batch.size
+
+    def place(self, leader_epoch: int, now_ms: int, latest_ms: int) -> Place | None:
+        """Where a run of batches may go now; None if what comes next needs more care than a run gets."""
+        if self.failure is not None or not self._chain.segments:
+            return None
+        active, config = self._chain.active, self.config
+        if not active.size_bytes or not has_room_for_run(active, config) or is_due(active, config, now_ms):
+            return None
+        indexed_at, interval = active.indexed
+        return Place(
+            self.end_offset,
+            leader_epoch,
+            max_offsets=MAX_RELATIVE - (self.end_offset - active.base_offset),
+            latest_ms=latest_ms,
+            max_batch_bytes=min(config.max_message_bytes, config.segment_bytes),
+            max_bytes=config.segment_bytes - active.size_bytes,
+            position=active.size_bytes,
+            indexed_at=indexed_at,
+            interval=interval,
+            newest_ms=active.newest[0],
+        )
+
+    def append_run(self, run: Run, leader_epoch: int) -> None:
+        """Write *run*, made for the place this log gave last; errors are as those of `append`.
+
+        Its batches are of no producer that counts, and of no transaction.
+        """
+        if self.failure is not None:
+            raise self._refusal()
+        assert run.base_offset == self.end_offset, (run.base_offset, self.end_offset)
+
+        try:
+            write_run(self._chain.active, run)
+        except Corrupt as corrupt:
+            raise self.take_offline(corrupt) from corrupt
+        if leader_epoch > self.epochs.latest:
+            self.epochs.assign(leader_epoch, run.base_offset)
+        self.end_offset = run.end_offset
+        self.appended_bytes += len(run.data)
 
     def unsynced(self, *, all: bool = False) -> Sync | None:
         """What must be synced for more to be safe; None if nothing must.
@@ -221,7 +285,7 @@ class Log:
         if self.failure is not None or not chain.segments:
             return None
         active = chain.active
-        lazy = self.config.flush_policy == "os" and not all
+        lazy = self.config.leaves_syncing_to_the_system and not all
         end_offset = active.base_offset if lazy else self.end_offset
         # A segment may be there and have nothing in it: the next life will take its name for safe.
         unnamed = all and chain.names != self._names_synced
@@ -240,6 +304,7 @@ class Log:
             metadata=self._metadata,
             closing=list(chain.closing or ()),
             active=None if lazy else active.file,
+            aborted=None if lazy else active.written_aborted,
             directories=directories,
             epochs=self.epochs.lines() if unsaved else None,
             epochs_path=epochs_path(self.name),
@@ -257,6 +322,10 @@ class Log:
         self._metadata = None
         self._new_directory = False
         self._chain.drop_below(self.start_offset, self.config.file_delete_delay_ms)
+
+    def settle(self, high_watermark: int) -> None:
+        """All below *high_watermark* is committed: so are the ends of transactions there."""
+        self._writers.settle(high_watermark)
 
     def roll_if_due(self, now_ms: int) -> bool:
         """Start a new segment if this one has reached its age; whether it had."""
@@ -291,32 +360,31 @@ class Log:
 
     def batch_start(self, offset: int) -> int:
         """Where the batch that holds *offset*, or follows it, begins; the end of the log if there is none."""
-        if self.failure is not None:
-            raise self._refusal()
-        try:
+        with Careful(self):
             return self._chain.batch_start(offset)
-        except Corrupt as corrupt:
-            raise self.take_offline(corrupt) from corrupt
 
     def find_time(self, timestamp_ms: int, end_offset: int) -> tuple[int, int] | None:
         """(offset, timestamp) of the first record before *end_offset* that is not older; None if all are."""
-        if self.failure is not None:
-            raise self._refusal()
-        try:
+        with Careful(self):
             found = self._chain.find_time(timestamp_ms, self.start_offset, end_offset)
-        except Corrupt as corrupt:
-            raise self.take_offline(corrupt) from corrupt
-        return None if found is None else (found.offset, found.timestamp_ms)
+            return None if found is None else (found.offset, found.timestamp_ms)
 
     def find_max_time(self, end_offset: int) -> tuple[int, int] | None:
         """(offset, timestamp) of the first record before *end_offset* with the highest timestamp."""
-        if self.failure is not None:
-            raise self._refusal()
-        try:
+        with Careful(self):
             found = self._chain.find_max_time(self.start_offset, end_offset)
-        except Corrupt as corrupt:
-            raise self.take_offline(corrupt) from corrupt
-        return None if found is None else (found.offset, found.timestamp_ms)
+            return None if found is None else (found.offset, found.timestamp_ms)
+
+    def aborted(self, start_offset: int, end_offset: int) -> list[AbortedTransaction]:
+        """The aborted transactions with anything from *start_offset* to before *end_offset*."""
+        segments = self._chain.since(start_offset)
+        with Careful(self):
+            try:
+                return aborted.find(segments, start_offset, end_offset)
+            except BadTxnIndex:
+                for segment in segments:
+                    self._mend_aborted(segment)
+                return aborted.find(segments, start_offset, end_offset)
 
     # Shrinking
 
@@ -330,15 +398,19 @@ class Log:
             self.epochs.truncate_start(offset)
             self._chain.drop_below(offset, self.config.file_delete_delay_ms)
 
-    def expire(self, now_ms: int, limit: int, *, by_time: bool = True) -> int:
-        """Delete segments that retention has no room or time for, below *limit*; return how many."""
+    def expire(self, now_ms: int, limit: int, *, by_time: bool = True, held_from: int | None = None) -> int:
+        """Delete segments that retention has no room or time for, below *limit*; return how many.
+
+        What somebody has not read yet, *held_from* on, stays as long as the config lets it be held.
+        """
         segments = self._chain.segments
         if self.failure is not None or not segments:
             return 0
-        try:
-            count = retention.expired(segments, self.config, now_ms, by_time=by_time)
-        except Corrupt as corrupt:
-            raise self.take_offline(corrupt) from corrupt
+        with Careful(self):
+            due = count = retention.expired(segments, self.config, now_ms, by_time=by_time)
+            if due and held_from is not None:
+                count = retention.held(segments, self.config, now_ms, due, held_from, by_time=by_time)
+        self.held_bytes = sum(segment.size_bytes for segment in segments[count:due])
         while count and segments[count - 1].next_offset > limit:
             count -= 1
         if count == len(segments):
@@ -352,50 +424,48 @@ class Log:
 
         `Store.truncate` is how to call this: no recovery point may lie beyond.
         """
-        if self.failure is not None:
-            raise self._refusal()
         if offset >= self.end_offset:
             return
         self._generation += 1
-        try:
+        with Careful(self):
+            self._mend_aborted(self._chain.since(offset)[0])
             self._chain.cut(offset, self.config.file_delete_delay_ms)
-        except Corrupt as corrupt:
-            raise self.take_offline(corrupt) from corrupt
         self.end_offset = self._chain.active.next_offset
         self.start_offset = min(self.start_offset, self.end_offset)
         self.synced_offset = min(self.synced_offset, self.end_offset)
         self.epochs.truncate_end(self.end_offset)
-        for stale in self._snapshots:
-            if stale > self.end_offset:
-                self._disk.remove(snapshot_path(self.name, stale))
-        self._snapshots = tuple([each for each in self._snapshots if each <= self.end_offset])
+        self._writers.cut(self.end_offset)
         self._disk.sync_dir(self.name)
-        self._producers = self._restored()
+        self._load_producers()
 
     def compaction(
-        self, now_ms: int, limit: int, keys_budget_bytes: int = KEYS_BUDGET_BYTES
+        self, now_ms: int, limit: int, keys_budget_bytes: int = KEYS_BUDGET_BYTES, *, by_time: bool = True
     ) -> Compaction | None:
         """A pass of compaction over all below *limit*, if it is time for one and none is under way.
 
+        Unless *by_time*, it takes out only what others have replaced: the clock is not to be relied on.
         When its `run` has ended, well or not, or is no longer waited for, it is handed to `compacted`.
         """
         if self.failure is not None or not self.config.compacts or self._compaction is not None:
             return None
         closed = self._chain.settled
-        try:
+        with Careful(self):
             count = first_uncleanable(closed, self.config, min(limit, self.synced_offset), now_ms)
-            if not is_worthwhile(closed[:count], self.cleaned_offset, self.config, now_ms):
+            cleaned = self.cleaned or Cleaned()
+            if not is_worthwhile(closed[:count], cleaned, self.config, now_ms, by_time=by_time):
                 return None
-        except Corrupt as corrupt:
-            raise self.take_offline(corrupt) from corrupt
+            for segment in closed[:count]:
+                self._mend_aborted(segment)
+            end_offset = closed[count - 1].next_offset
         self._compaction = Compaction(
             self._disk,
             self.name,
             closed[:count],
-            self.cleaned or Cleaned(),
-            frozenset(self.producers.last_batches()),
+            cleaned,
+            self.producers.last_words(),
+            self.aborted(end_offset, end_offset),
             self.config,
-            now_ms,
+            now_ms if by_time else None,
             keys_budget_bytes,
         )
         return self._compaction
@@ -408,15 +478,7 @@ class Log:
         if self.failure is not None or not compaction.done:
             compaction.abandon()
             return
-        for group in compaction.groups:
-            if group.new is not None and not self._chain.swap(
-                group,
-                group.new,
-                compaction.unfinished(group),
-                self.config.index_interval_bytes,
-                self.config.file_delete_delay_ms,
-            ):
-                compaction.discard_group(group)  # some of it was deleted meanwhile
+        self._chain.swap_all(compaction, self.config)
         self.cleaned = compaction.cleaned
 
     def take_offline(self, why: Exception | str) -> Refused:
@@ -429,7 +491,8 @@ class Log:
 
     def expire_producers(self, now_ms: int, idle_ms: int) -> int:
         """Forget producers that were idle so long; those not even loaded yet can wait."""
-        return 0 if self._producers is None else self._producers.expire(now_ms, idle_ms)
+        known = self._writers.producers
+        return 0 if known is None else known.expire(now_ms, idle_ms)
 
     def save_for_quick_start(self) -> None:
         """Write what a next life would else have to work out. All of it can be lost without harm."""
@@ -438,10 +501,11 @@ class Log:
             self._compaction.discard()
             self._compaction = None
         # One that is there already was synced, and what is written here is not: it must stay.
-        if self.has_producers and self._producers is not None and self.end_offset not in self._snapshots:
+        known = self._writers.producers
+        if self.has_producers and known is not None and self.end_offset not in self.snapshots:
             path = snapshot_path(self.name, self.end_offset)
-            checkpoint.write_loosely(self._disk, path, self._producers.to_bytes()).close()
-            for stale in self._forget_snapshots(self.end_offset):
+            checkpoint.write_loosely(self._disk, path, known.to_bytes()).close()
+            for stale in self._writers.count_snapshot(self.end_offset):
                 self._disk.remove(stale)
         if self._chain.segments and self._chain.active.index_changed:
             active = self._chain.active
@@ -463,7 +527,7 @@ class Log:
     def _create(self, now_ms: int) -> None:
         """Make the directory and the first segment."""
         self._disk.make_dir(self.name)
-        path, lines = f"{self.name}/{METADATA}", metadata_lines(self.topic_id)
+        path, lines = metadata_path(self.name), metadata_lines(self.topic_id)
         metadata = checkpoint.write_loosely(self._disk, path, checkpoint.encode(lines))
         metadata.close()  # many logs may be made at once, before any is synced
         self._chain.begin(self.end_offset, self.config.index_interval_bytes, now_ms)
@@ -472,49 +536,28 @@ class Log:
 
     def _roll(self, now_ms: int) -> Segment:
         """Close the newest segment and begin another; nothing changes if there is no room for one."""
-        try:
+        with Careful(self):
             closing = Closing(self._chain.active)
-        except Corrupt as corrupt:
-            raise self.take_offline(corrupt) from corrupt
         snapshot = self.producers.to_bytes()
         segment = self._chain.begin(self.end_offset, self.config.index_interval_bytes, now_ms)
-        stale = self._forget_snapshots(self.end_offset)
+        stale = self._writers.count_snapshot(self.end_offset)
         closing.write_also(snapshot_path(self.name, self.end_offset), snapshot, stale)
         self._chain.close(closing)
         return segment
 
-    def _forget_snapshots(self, latest: int) -> list[str]:
-        """Count a snapshot at *latest*; return the files of those that are no longer needed for it."""
-        kept = sorted({*self._snapshots, latest})[-_SNAPSHOTS_KEPT:]
-        stale = [snapshot_path(self.name, each) for each in self._snapshots if each not in kept]
-        self._snapshots = tuple(kept)
-        return stale
-
-    def _restored(self) -> Producers:
+    def _load_producers(self) -> Producers:
         """The producers as the snapshots and the batches tell of them."""
+        with Careful(self):
+            return self._writers.load(self.segments, self.end_offset)
+
+    def _mend_aborted(self, segment: Segment) -> None:
+        """See that the index of aborted transactions is right, by the batches if need be."""
         try:
-            return restore(
-                self._disk, self.name, self._snapshots, self.segments, self.end_offset, self._opened_ms
-            )[0]
-        except Corrupt as corrupt:
-            raise self.take_offline(corrupt) from corrupt
+            _ = segment.aborted
+        except BadTxnIndex:
+            before = self.segments[: self.segments.index(segment)]
+            segment.set_aborted(aborted.walk(segment, self._writers.at_start(segment, before)))
+            self._disk.sync_dir(self.name)
 
     def _refusal(self) -> Refused:
         return Refused(ErrorCode.KAFKA_STORAGE_ERROR, f"{self.name} is offline: {self.failure}")
-
-
-def metadata_lines(topic_id: UUID) -> list[str]:
-    """What METADATA holds: a new topic of an old name must not take the old one's files for its own."""
-    return [f"topic {topic_id.hex}"]
-
-
-def _take_back(segment: Segment, error: OSError) -> None:
-    """A write has failed, perhaps half way: make it not have been, or give up the disk."""
-    if isinstance(error, DiskFailed) or error.errno in _NOTHING_WRITTEN:
-        return
-    if error.errno == errno.EIO:
-        raise DiskFailed(error.errno, error.strerror) from error
-    try:
-        segment.undo()
-    except OSError as second:
-        raise DiskFailed(second.errno, second.strerror) from second

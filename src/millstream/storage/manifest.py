@@ -6,8 +6,8 @@ the very next life only, and only once.
     name  topic id  start  cleaned  created  producers  snapshots  epochs  segments
 
 *cleaned* is how far compaction has been, *created* when the newest segment was
-begun; *producers* is 0 if none is remembered; snapshots, epochs and segments are
-lists with commas, `-` if empty.
+begun; *producers* is 0 if none is remembered, 2 if one of them is in a transaction;
+snapshots, epochs and segments are lists with commas, `-` if empty.
 A segment is base:next:size:timestamp:offset:entries:entries, with `?` for
 what nobody has had to find out yet.
 """
@@ -15,7 +15,7 @@ what nobody has had to find out yet.
 from uuid import UUID
 
 from millstream.env.disk import Disk
-from millstream.storage.compaction import Cleaned
+from millstream.storage.cleaned import Cleaned
 from millstream.storage.config import LogConfig
 from millstream.storage.epochs import Epochs
 from millstream.storage.log import Log
@@ -32,7 +32,7 @@ def line(log: Log) -> str:
     saved = "s" if log.epochs.has_file else "m"
     return (
         f"{log.name} {log.topic_id.hex} {log.start_offset} {_cleaned(log)} "
-        f"{log.segments[-1].created_ms} {int(log.has_producers)} {snapshots} {saved}{epochs} {segments}"
+        f"{log.segments[-1].created_ms} {_producers(log)} {snapshots} {saved}{epochs} {segments}"
     )
 
 
@@ -74,14 +74,21 @@ def open_log(
         start_offset=int(start),
         cleaned=None if cleaned == "-" else Cleaned(*map(int, cleaned.split(","))),
         snapshots=[] if snapshots == "-" else [int(each) for each in snapshots.split(",")],
-        producers=None if has_producers == "1" else Producers(),
+        producers=Producers() if has_producers == "0" else None,
+        none_open=has_producers != "2",
         epochs=_epochs(epochs),
     )
 
 
 def _cleaned(log: Log) -> str:
     cleaned = log.cleaned
-    return "-" if cleaned is None else f"{cleaned.gaps_offset},{cleaned.offset},{cleaned.offset_before}"
+    return "-" if cleaned is None else ",".join(map(str, cleaned.astuple()))
+
+
+def _producers(log: Log) -> int:
+    if not log.has_producers:
+        return 0
+    return 1 if log.first_open_offset is None else 2
 
 
 def _segment(segment: Segment) -> str:

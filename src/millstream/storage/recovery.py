@@ -17,19 +17,23 @@ from typing import Final, final
 
 from millstream.env.disk import Disk
 from millstream.storage import checkpoint
-from millstream.storage.compaction import UNFINISHED, Cleaned
+from millstream.storage.aborted import aborted_by
+from millstream.storage.cleaned import Cleaned
+from millstream.storage.compaction import UNFINISHED
 from millstream.storage.config import LogConfig
 from millstream.storage.cursor import FAR_AHEAD, Corrupt, Cursor
 from millstream.storage.epochs import Epochs
 from millstream.storage.known import Known
-from millstream.storage.log import METADATA
+from millstream.storage.metadata import metadata_path
 from millstream.storage.producers import SNAPSHOT, Producers
-from millstream.storage.segment import INDEX, LOG, TIME_INDEX, Segment, file_name
+from millstream.storage.segment import BESIDE, FILES, LOG, Segment, file_name
 from millstream.storage.snapshots import note, restore, snapshot_path
 from millstream.storage.sync import Closing, epochs_path
 from millstream.storage.trash import DELETED, Trash
+from millstream.storage.txn_index import AbortedTransaction
 
 CORRUPT: Final = ".corrupt"
+ANY_EPOCH: Final = (1 << 31) - 1
 _DIGITS: Final = 20
 _SWAP_NAME: Final = re.compile(r"(\d{20})\.(\d{20})\.swap\Z")
 
@@ -39,12 +43,19 @@ class Recovery:
     """What was found of a log, and what had to be done to it."""
 
     def __init__(
-        self, disk: Disk, trash: Trash, name: str, config: LogConfig, now_ms: int, known: Known
+        self,
+        disk: Disk,
+        trash: Trash,
+        name: str,
+        config: LogConfig,
+        now_ms: int,
+        known: Known,
+        latest_epoch: int = ANY_EPOCH,
     ) -> None:
-        """*known* is what the checkpoints say of the log."""
+        """*known* is what the checkpoints say of the log; nobody after *latest_epoch* has written to it."""
         self.segments: list[Segment] = []
         self.snapshots: list[int] = []
-        self.producers: Producers | None = None
+        self.producers = Producers()
         self.epochs = Epochs()
         self.start_offset = known.start_offset
         self.cleaned: Cleaned | None = None
@@ -60,6 +71,7 @@ class Recovery:
         self._name = name
         self._config = config
         self._now_ms = now_ms
+        self._latest_epoch = latest_epoch
 
     def run(self) -> None:
         """Find out what there is, and make it whole."""
@@ -73,7 +85,8 @@ class Recovery:
         self._synced_offset = max(self._synced_offset, oldest)
         first = self._first_to_scan()
         try:
-            self._scan(first, self._restore(first))
+            self._restore(first)
+            self._scan(first)
         except Corrupt as corrupt:
             self.failure = str(corrupt)
         else:
@@ -97,7 +110,7 @@ class Recovery:
             path = f"{self._name}/{name}"
             if name.endswith((DELETED, checkpoint.TEMPORARY)):
                 self._trash.add(path, 0, is_dir=False)
-            for suffix in (INDEX, TIME_INDEX):
+            for suffix in BESIDE:
                 base = _base(name, suffix)
                 if base is not None and base not in bases:
                     self._trash.add_file(path, 0)
@@ -125,7 +138,7 @@ class Recovery:
     def _finish_swap(self, swap: str, base_offset: int, end_offset: int) -> None:
         """Put the new segment in the place of all it replaces."""
         for name in self._disk.list(self._name):
-            for suffix in (INDEX, TIME_INDEX, LOG):
+            for suffix in FILES:
                 base = _base(name, suffix)
                 if base is not None and base_offset <= base < end_offset:
                     self._trash.add_file(f"{self._name}/{name}", 0)
@@ -144,11 +157,15 @@ class Recovery:
             first -= 1
         return first
 
-    def _restore(self, first: int) -> int:
-        """Learn who wrote, and who led, before segment *first*; return up to where producers are known."""
-        unscanned = self.segments[:first]
-        self.producers, noted = restore(
-            self._disk, self._name, self.snapshots, unscanned, self._synced_offset, self._now_ms
+    def _restore(self, first: int) -> None:
+        """Learn who wrote, and who led, before segment *first*.
+
+        No snapshot of later is looked at: which transactions were aborted in that
+        segment is told by its batches and who was in one at its start.
+        """
+        start = self.segments[first].base_offset
+        self.producers, _ = restore(
+            self._disk, self._name, self.snapshots, self.segments[:first], start, self._now_ms
         )
         lines = checkpoint.read(self._disk, epochs_path(self._name))
         if lines is None:
@@ -156,29 +173,28 @@ class Recovery:
         else:
             self.epochs = Epochs.from_lines(lines)
             self.epochs.saved()
-        return noted
 
     # Scanning
 
-    def _scan(self, first: int, noted: int) -> None:
+    def _scan(self, first: int) -> None:
         """Look at every batch from segment *first* on, and cut where one is not as it was written."""
         before = self.epochs.lines()
         self.epochs.truncate_end(self.segments[first].base_offset)
         for index in range(first, len(self.segments)):
-            bad = self._scan_segment(index, noted)
+            bad = self._scan_segment(index)
             if bad is None and index + 1 < len(self.segments):
                 bad = self._join(index)
             if bad is not None:
                 self._cut(index)
                 break
             if index + 1 < len(self.segments):
-                self._close(index, noted)
+                self._close(index)
         if self.end_offset < self._synced_offset:
             raise Corrupt(0, f"the end at offset {self.end_offset}, though {self._synced_offset} was synced,")
         if self.epochs.lines() == before and self.epochs.unsaved_from is not None:
             self.epochs.saved()
 
-    def _scan_segment(self, index: int, noted: int) -> Corrupt | None:
+    def _scan_segment(self, index: int) -> Corrupt | None:
         """Take what is whole of one segment; what is wrong after that, if anything."""
         old = self.segments[index]
         segment = self.segments[index] = self._new_segment(old.base_offset)
@@ -186,6 +202,7 @@ class Recovery:
         file.forget()  # the last life may have died of a failed sync
         cursor = Cursor(file, 0, old.size_bytes, old.base_offset, FAR_AHEAD)
         bad = None
+        aborted: list[AbortedTransaction] = []
         try:
             while cursor.step():
                 self._check(cursor, segment.next_offset, index)
@@ -193,13 +210,16 @@ class Recovery:
                     segment.created_ms = min(cursor.max_timestamp_ms, self._now_ms)
                 if cursor.leader_epoch > self.epochs.latest:
                     self.epochs.assign(cursor.leader_epoch, cursor.base_offset)
-                if cursor.base_offset >= noted and self.producers is not None:
-                    note(self.producers, cursor, self._now_ms)
+                ended = aborted_by(self.producers, cursor)
+                if ended is not None:
+                    aborted.append(ended)
+                note(self.producers, cursor, self._now_ms)
                 segment.accept(cursor.last_offset, cursor.size, cursor.max_timestamp_ms)
         except Corrupt as corrupt:
             bad = corrupt
             self._forbid_cutting(segment.next_offset, index, corrupt)
             self.truncated_bytes += old.size_bytes - segment.size_bytes
+        segment.set_aborted(aborted)
         self.scanned_bytes += segment.size_bytes
         return bad
 
@@ -207,6 +227,9 @@ class Recovery:
         cursor.check()
         if cursor.base_offset != expected and not self._may_have_gaps(expected, index):
             raise Corrupt(cursor.position, f"offset {cursor.base_offset} where {expected} comes next")
+        # The checksum does not cover the epoch. One that is too high would make all that follows look wrong.
+        if cursor.leader_epoch > self._latest_epoch:
+            raise Corrupt(cursor.position, f"leader epoch {cursor.leader_epoch}, of nobody yet")
         if cursor.leader_epoch < self.epochs.latest:
             raise Corrupt(cursor.position, f"leader epoch {cursor.leader_epoch} after {self.epochs.latest}")
 
@@ -238,13 +261,12 @@ class Recovery:
 
     # Mending
 
-    def _close(self, index: int, noted: int) -> None:
+    def _close(self, index: int) -> None:
         """Segment *index* is whole: write beside it what a roll would have."""
         closing = Closing(self.segments[index])
         end_offset = self.segments[index].next_offset
-        if end_offset >= noted and self.producers is not None:
-            closing.write_also(snapshot_path(self._name, end_offset), self.producers.to_bytes(), [])
-            self.snapshots = sorted({*self.snapshots, end_offset})
+        closing.write_also(snapshot_path(self._name, end_offset), self.producers.to_bytes(), [])
+        self.snapshots = sorted({*self.snapshots, end_offset})
         self._closing.append(closing)
 
     def _cut(self, index: int) -> None:
@@ -266,9 +288,9 @@ class Recovery:
         aside, tries = path + CORRUPT, 1
         while self._disk.exists(aside):
             aside, tries = f"{path}{CORRUPT}.{tries}", tries + 1
-        for suffix in (INDEX, TIME_INDEX):
-            self._trash.add_file(segment.path(suffix), 0)
         self._disk.rename(path, aside)
+        for suffix in BESIDE:
+            self._trash.add_file(segment.path(suffix), 0)
         self.set_aside.append(aside)
 
     def _make_safe(self) -> None:
@@ -282,15 +304,15 @@ class Recovery:
             if not self._known.recovery_point:
                 self._make_name_safe()
         for segment in self.segments:
-            if segment.opened_file is not None:
-                segment.opened_file.close()  # most of many logs are not needed soon
+            for file in segment.opened_files:
+                file.close()  # most of many logs are not needed soon
 
     def _make_name_safe(self) -> None:
         """Nothing was ever noted of this log, so not even whose it is may be on the disk.
 
         The name of its directory is: a life begins with syncing those.
         """
-        metadata = self._disk.open(f"{self._name}/{METADATA}")
+        metadata = self._disk.open(metadata_path(self._name))
         metadata.sync()
         metadata.close()
 
@@ -302,7 +324,7 @@ class Recovery:
         """Delete again what had been deleted, before the power went and the disk knew."""
         while len(self.segments) > 1 and self.segments[1].base_offset <= self.start_offset:
             segment = self.segments.pop(0)
-            for suffix in (INDEX, TIME_INDEX, LOG):
+            for suffix in FILES:
                 self._trash.add_file(segment.path(suffix), 0)
 
 

@@ -23,6 +23,34 @@ def expired(segments: Sequence[Segment], config: LogConfig, now_ms: int, *, by_t
     )
 
 
+def held(
+    segments: Sequence[Segment],
+    config: LogConfig,
+    now_ms: int,
+    due: int,
+    held_from: int,
+    *,
+    by_time: bool = True,
+) -> int:
+    """How many of the *due* oldest segments go though somebody has yet to read from *held_from* on.
+
+    Those they have read, and those that are too old or too many even so.
+    """
+    read = 0
+    while read < due and segments[read].next_offset <= held_from:
+        read += 1
+    longest_ms = _wider(config.retention_ms, config.retention_hold_max_ms)
+    most = max(
+        _too_old(segments, longest_ms, now_ms) if by_time else 0,
+        _too_many(segments, _wider(config.retention_bytes, config.retention_hold_max_bytes)),
+    )
+    return min(due, max(read, most))
+
+
+def _wider(limit: int, other: int) -> int:
+    return -1 if limit < 0 or other < 0 else max(limit, other)
+
+
 def _too_old(segments: Sequence[Segment], retention_ms: int, now_ms: int) -> int:
     if retention_ms < 0:
         return 0

@@ -1,9 +1,13 @@
 """When a segment has had enough."""
 
+from typing import Final
+
 from millstream.records.batch import Batch
 from millstream.records.crc import crc32c
 from millstream.storage.config import LogConfig
 from millstream.storage.segment import LOG, MAX_RELATIVE, Segment
+
+_RUN_INDEX_BYTES: Final = 64 << 10  # a run has at most some thousand batches
 
 
 def must_roll(active: Segment, batch: Batch, config: LogConfig, now_ms: int) -> bool:
@@ -14,6 +18,11 @@ def must_roll(active: Segment, batch: Batch, config: LogConfig, now_ms: int) -> 
         or active.index_size_bytes >= config.segment_index_bytes
         or is_due(active, config, now_ms)
     )
+
+
+def has_room_for_run(active: Segment, config: LogConfig) -> bool:
+    """Whether the index takes all that a run of batches may note in it."""
+    return active.index_size_bytes + _RUN_INDEX_BYTES < config.segment_index_bytes
 
 
 def is_due(active: Segment, config: LogConfig, now_ms: int) -> bool:

@@ -6,21 +6,26 @@ written when the segment is closed, and made again whenever they are missing or
 turn out to be wrong.
 """
 
+from collections.abc import Sequence
 from typing import Final, final
 
 from millstream.env.disk import Disk, File
 from millstream.errors import Refused
-from millstream.records.batch import Batch
+from millstream.records.batch import CONTROL, Batch
 from millstream.records.read import Record, read
+from millstream.records.runs import Run
 from millstream.storage.cursor import FAR_AHEAD, Corrupt, Cursor
 from millstream.storage.indexes import Indexes
 from millstream.storage.offset_index import ENTRY_SIZE, OffsetIndex
 from millstream.storage.spans import Spans
 from millstream.storage.time_index import TimeIndex
+from millstream.storage.txn_index import TXN_INDEX, AbortedTransaction, BadTxnIndex, TxnIndex
 
 LOG: Final = ".log"
 INDEX: Final = ".index"
 TIME_INDEX: Final = ".timeindex"
+BESIDE: Final = (INDEX, TIME_INDEX, TXN_INDEX)
+FILES: Final = (INDEX, TIME_INDEX, LOG, TXN_INDEX)  # as they go: a log must not lose its aborted
 MAX_RELATIVE: Final = (1 << 31) - 1  # an index entry has 31 bits for an offset or a position
 
 _BOOKMARKS: Final = 16
@@ -36,14 +41,15 @@ def file_name(base_offset: int, suffix: str) -> str:
 
 @final
 class Slice:
-    """A range of a file: whole batches, to be sent as they are."""
+    """A range of a file: whole batches, all below *end_offset*, to be sent as they are."""
 
-    __slots__ = ("file", "position", "size")
+    __slots__ = ("end_offset", "file", "position", "size")
 
-    def __init__(self, file: File, position: int, size: int) -> None:
+    def __init__(self, file: File, position: int, size: int, end_offset: int) -> None:
         self.file = file
         self.position = position
         self.size = size
+        self.end_offset = end_offset
 
     def read(self) -> bytes:
         return self.file.read(self.position, self.size)
@@ -59,6 +65,8 @@ class Segment:
     """
 
     __slots__ = (
+        "_aborted",
+        "_aborted_unseen",
         "_bookmarks",
         "_checked",
         "_directory",
@@ -72,6 +80,7 @@ class Segment:
         "_unchecked",
         "base_offset",
         "created_ms",
+        "expires_ms",
         "next_offset",
         "size_bytes",
     )
@@ -82,6 +91,7 @@ class Segment:
         self.next_offset = base_offset
         self.size_bytes = 0
         self.created_ms = created_ms
+        self.expires_ms: int | None = None  # when the last record in it expires, once somebody has looked
         self._disk = disk
         self._directory = directory
         self._interval = interval
@@ -93,6 +103,8 @@ class Segment:
         self._unchecked = 0  # bytes from the start that this process neither wrote nor checked
         self._checked: Spans | None = None
         self._bookmarks: dict[int, int] | None = None
+        self._aborted: TxnIndex | None = None
+        self._aborted_unseen = False  # an earlier life may have left an index of them
 
     def create(self) -> None:
         """Make the file, empty; what a failed attempt may have left in it goes."""
@@ -117,6 +129,7 @@ class Segment:
         self.size_bytes = self._unchecked = size_bytes
         self._newest = newest
         self._entries = entries
+        self._aborted_unseen = True
 
     def open_as_found(self) -> File:
         """The file, whatever its size, for a look at what is in it."""
@@ -140,9 +153,27 @@ class Segment:
         return self._file
 
     @property
-    def opened_file(self) -> File | None:
-        """The file, if it was ever needed."""
-        return self._file
+    def opened_files(self) -> list[File]:
+        """The files that were ever needed."""
+        files = [self._file, self.written_aborted]
+        return [file for file in files if file is not None]
+
+    @property
+    def aborted(self) -> TxnIndex | None:
+        """The aborted transactions whose marker is here; None if there are none.
+
+        BadTxnIndex if what lies beside the segment tells of others than are in it.
+        """
+        if self._aborted_unseen:
+            if self._disk.exists(self.path(TXN_INDEX)):
+                self._aborted = self._believed_aborted()
+            self._aborted_unseen = False
+        return self._aborted
+
+    @property
+    def written_aborted(self) -> File | None:
+        """The index of aborted transactions, if this life has had a look at it or written to it."""
+        return None if self._aborted is None else self._aborted.file
 
     @property
     def index_size_bytes(self) -> int:
@@ -196,6 +227,51 @@ class Segment:
         self.size_bytes = position + size
         self.next_offset = last_offset + 1
 
+    def append_run(self, run: Run) -> None:
+        """Write the batches of *run* at the end, with one call; its place must have been asked for here."""
+        assert run.base_offset >= self.next_offset, (run.base_offset, self.next_offset)
+
+        self.file.append(run.data)  # raises before anything below changes
+        newest = self.newest
+        for last_offset, position, timestamp_ms, offset in run.notes:
+            so_far = newest if offset < 0 else (timestamp_ms, offset)
+            self._loaded.note(last_offset, position, so_far, self._interval)
+            self._indexed_at = self._loaded.offsets.last_position
+        if run.newest[1] >= 0:
+            self._newest = run.newest
+        self.size_bytes += len(run.data)
+        self.next_offset = run.end_offset
+
+    @property
+    def indexed(self) -> tuple[int, int]:
+        """The position that was last noted in the indexes, and after how many bytes the next is."""
+        return self._indexed_at, self._interval
+
+    def note_aborted(self, aborted: AbortedTransaction) -> bool:
+        """Note a transaction whose marker is about to be appended; whether that made a file."""
+        index = self.aborted
+        is_new = index is None
+        if index is None:
+            index = self._aborted = TxnIndex.create(self._disk, self.path(TXN_INDEX))
+        index.append(aborted)
+        return is_new
+
+    def forget_aborted(self, offset: int) -> None:
+        """Those whose marker was to be at *offset* or beyond did not come to be."""
+        if self._aborted is not None:
+            self._aborted.truncate(offset)
+
+    def set_aborted(self, entries: Sequence[AbortedTransaction]) -> None:
+        """These are all the aborted transactions: see that the file, if there must be one, says so."""
+        self._aborted_unseen = False
+        path = self.path(TXN_INDEX)
+        if entries:
+            self._aborted = TxnIndex(self._disk.open(path, create=True))
+            self._aborted.replace(entries)
+        else:
+            self._aborted = None
+            self._disk.remove(path)
+
     def undo(self) -> None:
         """Take back what a failed append may have left at the end."""
         file = self.file
@@ -207,6 +283,7 @@ class Segment:
         position = self.locate(offset)
         if position == self.size_bytes:
             return
+        aborted = self.aborted
         file = self.file
         file.truncate(position)
         file.sync()
@@ -216,6 +293,9 @@ class Segment:
         if self._checked is not None:
             self._checked.truncate(position)
         self.next_offset = self._rebuild()
+        if aborted is not None:
+            aborted.truncate(self.next_offset)
+            aborted.file.sync()
 
     def bookmark(self) -> None:
         """The end as it is now will be asked for: remember where it is."""
@@ -240,13 +320,14 @@ class Segment:
         end = self.locate(end_offset)
         if position >= end:
             return None
+        end_offset = min(end_offset, self.next_offset)
         if end - position > max_bytes:
-            end = self._last_end(position, position + max_bytes)
+            end, end_offset = self._last_end(position, position + max_bytes)
         if end == self.size_bytes:
             self.bookmark()
         if position < self._unchecked:
             self._check(position, end)
-        return Slice(self.file, position, end - position)
+        return Slice(self.file, position, end - position, end_offset)
 
     def locate(self, offset: int) -> int:
         """Position of the batch that holds *offset*, or of the next one; the end if there is none."""
@@ -313,8 +394,11 @@ class Segment:
             return None
         return cursor if last_offset in (-1, cursor.last_offset) else None
 
-    def _last_end(self, position: int, limit: int) -> int:
-        """Where the last batch ends that begins at *position* or later and ends by *limit*; one at least."""
+    def _last_end(self, position: int, limit: int) -> tuple[int, int]:
+        """Where the last batch ends that begins at *position* or later and ends by *limit*; one at least.
+
+        Its end in the file, and the offset after it.
+        """
         entry = self._loaded.offsets.before_position(limit)
         cursor = self._at_entry(entry if entry[1] > position else (-1, position))
         if cursor is None:
@@ -326,7 +410,7 @@ class Segment:
             if not cursor.step():
                 break
         self._mark(offset, end)
-        return end
+        return end, offset
 
     def _mark(self, offset: int, position: int) -> None:
         if self._bookmarks is None:
@@ -365,6 +449,22 @@ class Segment:
                     if offset <= record.offset < end_offset:
                         highest = max(highest, record.timestamp_ms)
         return highest
+
+    def _believed_aborted(self) -> TxnIndex:
+        """What the index file of an earlier life says, if it can be true."""
+        index = TxnIndex.open(self._disk, self.path(TXN_INDEX), self.base_offset, self.next_offset)
+        if index is None:
+            raise BadTxnIndex
+        for aborted in (index.first, index.last):
+            if aborted is not None:
+                cursor = self.cursor(self.locate(aborted.last_offset))
+                if not (
+                    cursor.step()
+                    and cursor.attributes & CONTROL
+                    and (cursor.producer_id, cursor.last_offset) == (aborted.producer_id, aborted.last_offset)
+                ):
+                    raise BadTxnIndex
+        return index
 
     def _load_indexes(self) -> None:
         if self._entries == _EMPTY:

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from millstream.env.disk import Disk
+from millstream.records.batch import CONTROL, TRANSACTIONAL
 from millstream.storage import checkpoint
 from millstream.storage.cursor import Cursor
 from millstream.storage.producers import SNAPSHOT, Producers
@@ -38,7 +39,9 @@ def restore(
 
 def note(producers: Producers, cursor: Cursor, now_ms: int) -> None:
     """The batch under *cursor* is in the log."""
-    if cursor.producer_id >= 0:
+    if cursor.attributes & CONTROL:
+        producers.apply(cursor.batch(), now_ms)
+    elif cursor.producer_id >= 0:
         producers.note(
             cursor.producer_id,
             cursor.producer_epoch,
@@ -47,6 +50,7 @@ def note(producers: Producers, cursor: Cursor, now_ms: int) -> None:
             cursor.base_offset,
             cursor.append_time_ms,
             now_ms,
+            transactional=cursor.attributes & TRANSACTIONAL != 0,
         )
 
 

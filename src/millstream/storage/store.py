@@ -19,8 +19,9 @@ from millstream.records.crc import crc32c
 from millstream.storage import checkpoint, known, manifest
 from millstream.storage.config import LogConfig
 from millstream.storage.known import Checkpoints
-from millstream.storage.log import METADATA, Log, metadata_lines
-from millstream.storage.recovery import Recovery
+from millstream.storage.log import Log
+from millstream.storage.metadata import metadata_lines, metadata_path
+from millstream.storage.recovery import ANY_EPOCH, Recovery
 from millstream.storage.space import Space, is_want_of_space
 from millstream.storage.trash import Sweep, Trash
 
@@ -95,8 +96,20 @@ class Store:
                 self._trash.add(name, 0, is_dir=False)
         self._begin_life(is_first=LIFE not in names and not self._directories)
 
-    def open_log(self, topic: str, topic_id: UUID, partition: int, config: LogConfig, now_ms: int) -> Log:
-        """The log of a partition, as it was left or mended; an empty one if there was none."""
+    def open_log(
+        self,
+        topic: str,
+        topic_id: UUID,
+        partition: int,
+        config: LogConfig,
+        now_ms: int,
+        *,
+        latest_epoch: int = ANY_EPOCH,
+    ) -> Log:
+        """The log of a partition, as it was left or mended; an empty one if there was none.
+
+        No leader of a later epoch than *latest_epoch* can have written to it.
+        """
         name = f"{topic}-{partition}"
         assert name not in self.logs, name
         clean = self._clean.pop(name, None)
@@ -111,7 +124,7 @@ class Store:
                 clean, self._disk, self._trash, topic, topic_id, partition, config, now_ms
             )
         elif self._is_ours(name, topic_id):
-            log = self._recover(topic, topic_id, partition, config, now_ms)
+            log = self._recover(topic, topic_id, partition, config, now_ms, latest_epoch)
         else:
             self._set_aside(name)
             log = Log(self._disk, self._trash, topic, topic_id, partition, config, now_ms)
@@ -125,7 +138,7 @@ class Store:
         log.take_offline("deleted")
         if self._disk.exists(log.name):
             gone = self._rename(log.name, f"{log.topic_id.hex}.{log.partition}", DELETE)
-            opened = [each.opened_file for each in log.segments if each.opened_file is not None]
+            opened = [file for segment in log.segments for file in segment.opened_files]
             self._trash.add(gone, 0, is_dir=True, files=opened)
 
     def discard_strangers(self, topics: Mapping[str, UUID]) -> list[str]:
@@ -216,12 +229,14 @@ class Store:
         self._disk.remove(CLEAN)
         self._disk.sync_dir("")
 
-    def _recover(self, topic: str, topic_id: UUID, partition: int, config: LogConfig, now_ms: int) -> Log:
+    def _recover(
+        self, topic: str, topic_id: UUID, partition: int, config: LogConfig, now_ms: int, latest_epoch: int
+    ) -> Log:
         name = f"{topic}-{partition}"
         found = self._found.of(name, topic_id)
         if self._topic_id(name) is None:
-            checkpoint.write(self._disk, f"{name}/{METADATA}", metadata_lines(topic_id))
-        recovery = Recovery(self._disk, self._trash, name, config, now_ms, found)
+            checkpoint.write(self._disk, metadata_path(name), metadata_lines(topic_id))
+        recovery = Recovery(self._disk, self._trash, name, config, now_ms, found, latest_epoch)
         recovery.run()
         if recovery.failure is not None or recovery.truncated_bytes or recovery.set_aside:
             self.recoveries[name] = recovery
@@ -267,7 +282,7 @@ class Store:
         return found == topic_id
 
     def _topic_id(self, name: str) -> UUID | None:
-        lines = checkpoint.read(self._disk, f"{name}/{METADATA}")
+        lines = checkpoint.read(self._disk, metadata_path(name), doubt_cache=not self.was_clean)
         if not lines:
             return None
         return UUID(hex=lines[0].split()[1])

@@ -13,16 +13,18 @@ class Closing:
     """A segment that was closed and what lies beside it: its indexes, and who wrote up to its end.
 
     Those files are there to save work, so a full disk may do without them. But
-    a part of one would be taken for the whole: then it has to go.
+    a part of one would be taken for the whole: then it has to go. Not so the
+    index of aborted transactions, which is there already, and only synced.
     """
 
-    __slots__ = ("_beside", "_file", "_stale", "done", "segment")
+    __slots__ = ("_aborted", "_beside", "_file", "_stale", "done", "segment")
 
     def __init__(self, segment: Segment) -> None:
         offsets, times = segment.index_bytes(closing=True)
         self.segment = segment
         self.done = False
         self._file = segment.file
+        self._aborted = segment.written_aborted
         self._beside = [(segment.path(INDEX), offsets), (segment.path(TIME_INDEX), times)]
         self._stale: list[str] = []
 
@@ -33,6 +35,8 @@ class Closing:
 
     def run(self, disk: Disk) -> None:
         if not self.done:
+            if self._aborted is not None:
+                self._aborted.sync()
             self._file.sync()
             self.write_beside(disk)
             for path in self._stale:
@@ -52,6 +56,7 @@ class Sync:
     """
 
     __slots__ = (
+        "_aborted",
         "_active",
         "_directories",
         "_disk",
@@ -75,6 +80,7 @@ class Sync:
         metadata: File | None,
         closing: list[Closing],
         active: File | None,
+        aborted: File | None,
         directories: list[str],
         epochs: list[str] | None,
         epochs_path: str,
@@ -87,6 +93,7 @@ class Sync:
         self._disk = disk
         self._metadata = metadata
         self._active = active
+        self._aborted = aborted
         self._directories = directories
         self._epochs = epochs
         self._epochs_path = epochs_path
@@ -100,6 +107,8 @@ class Sync:
             closing.run(self._disk)
         if self._epochs is not None and _try_checkpoint(self._disk, self._epochs_path, self._epochs):
             self.epochs_saved = self._epochs
+        if self._aborted is not None:
+            self._aborted.sync()  # before the markers it tells of
         if self._active is not None:
             self._active.sync()
         for directory in self._directories:

@@ -48,14 +48,14 @@ class Trash:
         self._disk = disk
         self._things: list[_Thing] = []
 
-    def add_file(self, path: str, delay_ms: int, file: File | None = None) -> None:
-        """Take the file at *path* out of the way, to be removed after *delay_ms*; *file* is closed then."""
+    def add_file(self, path: str, delay_ms: int, files: Sequence[File] = ()) -> None:
+        """Take the file at *path* out of the way, to be removed after *delay_ms*; *files* are closed then."""
         if self._disk.exists(path):
             new, tries = path + DELETED, 1
             while self._disk.exists(new):
                 new, tries = f"{path}.{tries}{DELETED}", tries + 1
             self._disk.rename(path, new)
-            self._things.append(_Thing(new, delay_ms, [] if file is None else [file], is_dir=False))
+            self._things.append(_Thing(new, delay_ms, files, is_dir=False))
 
     def add(self, path: str, delay_ms: int, *, is_dir: bool, files: Sequence[File] = ()) -> None:
         """*path* already has a name that says it is to be removed; *files* of it are closed then.

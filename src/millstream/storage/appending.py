@@ -1,0 +1,67 @@
+"""A batch at the end of a segment: there, or not at all."""
+
+import errno
+from typing import Final
+
+from millstream.env.disk import DiskFailed
+from millstream.records.batch import Batch
+from millstream.records.runs import Run
+from millstream.storage.segment import Segment
+from millstream.storage.txn_index import AbortedTransaction
+
+_NOTHING_WRITTEN: Final = (errno.EMFILE, errno.ENFILE)  # no descriptor was to be had
+
+
+def write(segment: Segment, batch: Batch) -> None:
+    """Write *batch*; after an OSError nothing of it is there, after DiskFailed nothing may follow."""
+    try:
+        segment.append(batch)
+    except OSError as error:
+        _give_up_if_lost(error)
+        if error.errno not in _NOTHING_WRITTEN:
+            _take_back(segment)
+        raise
+
+
+def write_run(segment: Segment, run: Run) -> None:
+    """As `write`, of many batches: all of them are there, or none."""
+    try:
+        segment.append_run(run)
+    except OSError as error:
+        _give_up_if_lost(error)
+        if error.errno not in _NOTHING_WRITTEN:
+            _take_back(segment)
+        raise
+
+
+def write_abort(segment: Segment, marker: Batch, aborted: AbortedTransaction) -> bool:
+    """Write the *marker* that aborts a transaction, but first of all note which; whether that made a file.
+
+    Were it the other way round, a marker might count of which readers are not told.
+    """
+    try:
+        made_file = segment.note_aborted(aborted)
+    except OSError as error:
+        _give_up_if_lost(error)
+        raise
+    try:
+        write(segment, marker)
+    except DiskFailed:
+        raise
+    except OSError:
+        segment.forget_aborted(marker.base_offset)
+        raise
+    return made_file
+
+
+def _give_up_if_lost(error: OSError) -> None:
+    if error.errno == errno.EIO and not isinstance(error, DiskFailed):
+        raise DiskFailed(error.errno, error.strerror) from error
+
+
+def _take_back(segment: Segment) -> None:
+    """A write has failed, perhaps half way: make it not have been, or give up the disk."""
+    try:
+        segment.undo()
+    except OSError as second:
+        raise DiskFailed(second.errno, second.strerror) from second
