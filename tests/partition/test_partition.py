@@ -187,9 +187,8 @@ def test_what_is_behind_a_first_batch_that_was_turned_away_must_wait() -> None:
     it.append(batch(producer_id=8, sequence=5), NOW_MS)
 
 
-def test_a_transactional_batch_needs_a_transaction() -> None:
-    record = [NewRecord(b"k", b"v")]
-    data = build(record, now_ms=NOW_MS, producer_id=1, producer_epoch=0, base_sequence=0, transactional=True)
+def test_a_transactional_batch_needs_a_producer() -> None:
+    data = build([NewRecord(b"k", b"v")], now_ms=NOW_MS, transactional=True)
     assert code(partition(), memoryview(data)) is ErrorCode.INVALID_RECORD
 
 

@@ -3,6 +3,9 @@
 On one node the role is always that of leader, and the in-sync set is this
 node alone, so what is safe here is committed: the high watermark is how far
 the log is synced, or its end where a topic leaves syncing to the system.
+
+Below the last stable offset every transaction is decided, for good: a reader of
+committed records sees that far, and leaves out what was aborted.
 """
 
 from itertools import islice
@@ -11,9 +14,13 @@ from typing import Final, final
 from millstream.errors import ErrorCode, Refused
 from millstream.records.batch import Batch
 from millstream.records.compression import Codec
+from millstream.records.control import Marker, build_marker
 from millstream.records.read import read
+from millstream.records.runs import Place, Run
 from millstream.records.verify import InvalidRecords, recompress, verify_records
 from millstream.storage.log import Log, Slice
+from millstream.storage.producers import Described
+from millstream.storage.txn_index import AbortedTransaction
 
 _DECOMPRESSED_MAX: Final = 64 << 20
 _INT64_MAX: Final = (1 << 63) - 1
@@ -53,11 +60,18 @@ class Partition:
         # All that recovery kept was checked and synced by it.
         self.high_watermark = log.end_offset
 
+    @property
+    def last_stable_offset(self) -> int:
+        """No transaction is undecided below this offset, and none ever will be."""
+        first = self.log.first_unstable_offset
+        return self.high_watermark if first is None else min(first, self.high_watermark)
+
     def append(self, records: memoryview, now_ms: int) -> Appended:
         """Check the one batch in *records*, stamp it and write it to the log.
 
         A batch that an idempotent producer has sent before is not written again:
-        the answer is where it went the first time.
+        the answer is where it went the first time. That a transactional batch
+        belongs to a transaction under way is for the caller to know.
         """
         log = self.log
         if log.offline:
@@ -66,14 +80,31 @@ class Partition:
         self._check_size(batch)
         batch.check()
         batch.check_from_client()
-        if batch.is_transactional:
-            raise Refused(ErrorCode.INVALID_RECORD, "a transactional batch outside any transaction")
+        if batch.is_transactional and batch.producer_id < 0:
+            raise Refused(ErrorCode.INVALID_RECORD, "a transactional batch of no producer")
         if batch.producer_id >= 0:
             earlier = log.producers.check(batch)
             if earlier is not None:
                 last_offset = earlier.base_offset + batch.last_offset_delta
                 return Appended(earlier.base_offset, last_offset + 1, earlier.append_time_ms)
         return self._write(self._prepared(batch, now_ms), now_ms)
+
+    def place(self, now_ms: int) -> Place | None:
+        """Where a run of ordinary batches may go; None where each must be looked at by itself."""
+        config = self.log.config
+        if (
+            config.compacts
+            or config.compression_type != "producer"
+            or config.message_timestamp_type != "CreateTime"
+            or config.message_timestamp_before_max_ms != _INT64_MAX
+        ):
+            return None
+        latest_ms = min(now_ms + config.message_timestamp_after_max_ms, _INT64_MAX)
+        return self.log.place(self.leader_epoch, now_ms, latest_ms)
+
+    def append_run(self, run: Run) -> None:
+        """Write *run*, made for the place that `place` gave in the same turn."""
+        self.log.append_run(run, self.leader_epoch)
 
     def turned_away(self, records: memoryview, now_ms: int) -> None:
         """The batch in *records* cannot be taken now, and will come again.
@@ -89,18 +120,56 @@ class Partition:
         """Write a batch that we built ourselves, and so need not check."""
         return self._write(Batch(memoryview(records)), now_ms)
 
-    def read(self, offset: int, max_bytes: int) -> Slice | None:
-        """Committed batches from *offset*; None if there is none yet."""
+    def append_marker(
+        self, marker: Marker, producer_id: int, producer_epoch: int, coordinator_epoch: int, now_ms: int
+    ) -> Appended:
+        """End the transaction of this producer here, if it has one open; the marker is written anyway."""
         log = self.log
         if log.offline:
             raise Refused(ErrorCode.KAFKA_STORAGE_ERROR, f"{log.name} is offline")
-        if offset >= self.high_watermark:
+        log.producers.check_marker(producer_id, producer_epoch, coordinator_epoch)
+        data = build_marker(
+            marker,
+            producer_id=producer_id,
+            producer_epoch=producer_epoch,
+            coordinator_epoch=coordinator_epoch,
+            now_ms=now_ms,
+        )
+        return self._write(Batch(memoryview(data)), now_ms)
+
+    def in_transaction(self, producer_id: int, producer_epoch: int) -> bool:
+        """Whether this producer, in this very epoch, has a transaction open here."""
+        return self.log.producers.in_transaction(producer_id, producer_epoch)
+
+    def producers_described(self) -> list[Described]:
+        """All producers that are remembered here."""
+        return self.log.producers.described()
+
+    def read(self, offset: int, max_bytes: int, committed_only: bool = False) -> Slice | None:
+        """Committed batches from *offset*; None if there is none yet.
+
+        With *committed_only*, those of undecided transactions and what lies
+        behind them do not count as committed.
+        """
+        log = self.log
+        if log.offline:
+            raise Refused(ErrorCode.KAFKA_STORAGE_ERROR, f"{log.name} is offline")
+        limit = self.limit(committed_only)
+        if offset >= limit:
             if offset > log.end_offset:
                 raise self._out_of_range(offset)
             return None
         if offset < log.start_offset:
             raise self._out_of_range(offset)
-        return log.read(offset, max_bytes, self.high_watermark)
+        return log.read(offset, max_bytes, limit)
+
+    def limit(self, committed_only: bool) -> int:
+        """How far a reader sees."""
+        return self.last_stable_offset if committed_only else self.high_watermark
+
+    def aborted(self, start_offset: int, end_offset: int) -> list[AbortedTransaction]:
+        """The transactions of which a reader of committed records must leave out what it finds."""
+        return self.log.aborted(start_offset, end_offset)
 
     def check_in_sync(self) -> None:
         """Refuse a write that more replicas must have than there are: this node is the only one."""
@@ -124,6 +193,7 @@ class Partition:
         if log.safe_offset <= self.high_watermark:
             return False
         self.high_watermark = log.safe_offset
+        log.settle(self.high_watermark)
         return True
 
     def delete_before(self, offset: int) -> int:

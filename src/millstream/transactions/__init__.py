@@ -1,0 +1,1 @@
+"""Transactions: which producer writes under which name, where, and how each of its transactions ends."""
