@@ -366,6 +366,8 @@ class ModernWalk:
         assert state.instances == {
             each.instance_id: id for id, each in state.members.items() if each.instance_id is not None
         }
+        used = {each.regex for each in state.members.values() if each.regex is not None}
+        assert state.resolved.keys() == used, "what patterns stand for is written as long as they are used"
         held = [each for place in state.places.values() for each in place.assigned | place.revoking]
         assert len(held) == len(set(held)), "no partition is held by two members"
         assert state.owners.keys() == set(held)
@@ -383,6 +385,8 @@ class ModernWalk:
         if set(modern.state.members) != {client.id for client in self.clients}:
             return  # one that died is not given up yet
         assert modern.where() in (State.STABLE, State.EMPTY)
+        for resolved in modern.state.resolved.values():
+            assert resolved.topics == {"later", "t"} & self.topics.keys()
         owned = sorted(each for client in self.clients for each in client.owned)
         wanted = sorted(
             (topic.id.bytes, index)
@@ -408,4 +412,4 @@ class ModernWalk:
 
 def _durable(state: ModernState) -> tuple[object, ...]:
     kept = (state.epoch, state.target_epoch, state.topics, state.members, state.targets, state.places)
-    return (*kept, state.instances, state.owners, state.bytes)
+    return (*kept, state.instances, state.owners, state.resolved, state.bytes)

@@ -120,7 +120,7 @@ def test_the_first_kind_of_offset_key_is_read_too() -> None:
 
 
 def test_kinds_we_do_not_keep_are_passed_over() -> None:
-    for kind in range(9, 20):
+    for kind in (*range(9, 16), *range(17, 20)):
         assert decode(kind.to_bytes(2, "big") + b"\0\1g", b"\0\0whatever") is None
 
 

@@ -1,10 +1,17 @@
 """Whatever happens to a group of the newer protocol, and in whatever order."""
 
 from typing import Any
+from uuid import UUID
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.groups.modern_walk import ModernWalk
+from tests.groups.transcript import SomeTopic
+
+from millstream.groups.config import GroupConfig
+from millstream.groups.group import Group
+from millstream.groups.outcomes import Beat, Now, Reconciled
 
 who = st.integers(0, 7)
 modern_steps = st.one_of(
@@ -45,3 +52,23 @@ def test_what_must_hold_while_protocols_change(steps: list[tuple[Any, ...]]) -> 
     for name, *args in steps:
         getattr(walk, name)(*args)
     walk.settle()
+
+
+@pytest.mark.parametrize("by", [{"topics": frozenset({"t"})}, {"regex": "t"}])
+def test_one_that_says_all_is_told_all(by: dict[str, Any]) -> None:
+    """Our last answer may have been lost, and nothing else would ever tell it what it has."""
+    topics = {"t": SomeTopic(UUID(int=1), 2)}
+    group = Group("g", GroupConfig, lambda: topics)
+
+    def hear(epoch: int) -> Reconciled:
+        beat = Beat(member_id="m", epoch=epoch, rebalance_timeout_ms=60_000, owned=frozenset(), **by)
+        outcome = group.heard(beat, 1, "m", Now(0, 0))
+        for change in outcome.changes:
+            group.apply(change)
+        ((_, reply),) = outcome.replies
+        assert isinstance(reply, Reconciled)
+        return reply
+
+    first = hear(0)
+    assert first.assigned
+    assert hear(first.epoch).assigned == first.assigned

@@ -1,6 +1,7 @@
 """Records of groups of the newer protocol: ours are what Kafka writes, and Kafka's are read.
 
-The hexadecimal samples were written by Apache Kafka 4.3.0's own classes.
+The hexadecimal samples were written by Apache Kafka 4.3.0's own classes; that of RegexWritten was put
+together by hand from its declaration.
 """
 
 import pytest
@@ -18,6 +19,8 @@ from millstream.groups.modern_changes import (
     ModernChange,
     Place,
     PlaceWritten,
+    RegexWritten,
+    Resolved,
     Standing,
     Subscriber,
     TargetEpochWritten,
@@ -36,6 +39,7 @@ KEYS = {
     TargetEpochWritten: "000600066772c3b67570",
     TargetWritten: "000700066772c3b6757000026d30",
     PlaceWritten: "000800066772c3b6757000026d30",
+    RegexWritten: "001000066772c3b675700003782e2a",
 }
 WRITTEN: list[tuple[ModernChange, str]] = [
     (EpochWritten(42), "00000000002a00"),
@@ -88,6 +92,10 @@ WRITTEN: list[tuple[ModernChange, str]] = [
         ),
         f"000000000029000000280102{T_HEX}0300000000000000020002{T_HEX}02000000050000",
     ),
+    (
+        RegexWritten("x.*", Resolved(frozenset({"x2", "x1"}), 7, 1_700_000_000_000)),
+        "0000" + "03" + "037831" + "037832" + "0000000000000007" + "0000018bcfe56800" + "00",
+    ),
 ]
 
 
@@ -107,6 +115,7 @@ def test_what_we_write_is_what_kafka_writes(change: ModernChange, value: str) ->
         TargetEpochWritten(None),
         TargetWritten("m0", None),
         PlaceWritten("m0", None),
+        RegexWritten("x.*", None),
     ],
 )
 def test_what_is_taken_back_has_no_value(change: ModernChange) -> None:

@@ -16,13 +16,14 @@ A group of the newer protocol is shown by its epoch, the epoch of its target,
 and for each member its epoch, what it has, and after a ! what it must give up.
 """
 
-import os
 import shlex
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import final
 from uuid import UUID
+
+from tests.support.transcript import replay
 
 from millstream.errors import Refused
 from millstream.groups.changes import Change, CommittedOffset, GroupSaved, OffsetSaved, decode, encode
@@ -311,24 +312,7 @@ class Conversation:
 
 def run(path: Path) -> None:
     """Replay the transcript at *path* and compare, or with REWRITE=1 record what happens."""
-    conversation = Conversation()
-    steps = [step for step in path.read_text().split("\n\n") if step.strip()]
-    replayed = []
-    for step in steps:
-        said, _, _ = step.partition("\n----")
-        comments = [line for line in said.splitlines() if line.startswith("#")]
-        commands = [line for line in said.splitlines() if line and not line.startswith("#")]
-        if not commands:
-            replayed.append("\n".join(comments))
-            continue
-        for line in commands[:-1]:
-            replayed.append("\n".join([*comments, line, "----", conversation.say(line)]))
-            comments = []
-        replayed.append("\n".join([*comments, commands[-1], "----", conversation.say(commands[-1])]))
-    text = "\n\n".join(replayed) + "\n"
-    if os.environ.get("REWRITE"):
-        path.write_text(text)
-    assert text == path.read_text()
+    replay(path, Conversation().say)
 
 
 def subscription(*topics: str) -> bytes:

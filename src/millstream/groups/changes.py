@@ -6,6 +6,7 @@ without a value (a tombstone) takes back what an earlier one with that key said.
     key    0, 1  group: string, topic: string, partition: i32     an offset
            2     group: string                                     a group's members
            3-8   a group of the newer protocol                     see modern_changes.py
+           16    likewise
            9 …   groups of other protocols                         not ours
 
     offset     0  offset: i64, metadata: string, committed: i64
@@ -109,6 +110,17 @@ class OffsetRemoved:
 
 @final
 @dataclass(frozen=True, slots=True)
+class OffsetStaged:
+    """The group's offset in a partition is this once the transaction of *producer_id* commits."""
+
+    topic: str
+    partition: int
+    offset: CommittedOffset
+    producer_id: int
+
+
+@final
+@dataclass(frozen=True, slots=True)
 class GroupSaved:
     """The group's members are now these."""
 
@@ -121,7 +133,7 @@ class GroupRemoved:
     """Nothing is known of the group's members any more."""
 
 
-Change = OffsetSaved | OffsetRemoved | GroupSaved | GroupRemoved | ModernChange
+Change = OffsetSaved | OffsetStaged | OffsetRemoved | GroupSaved | GroupRemoved | ModernChange
 
 
 def coordinator_partition(group: str, partitions: int) -> int:
@@ -139,7 +151,7 @@ def coordinator_partition(group: str, partitions: int) -> int:
 def encode(group: str, change: Change) -> tuple[bytes, bytes | None]:
     """*change* of *group* as a record's key and value."""
     match change:
-        case OffsetSaved(topic, partition, offset):
+        case OffsetSaved(topic, partition, offset) | OffsetStaged(topic, partition, offset):
             return _offset_key(group, topic, partition), _offset_value(offset)
         case OffsetRemoved(topic, partition):
             return _offset_key(group, topic, partition), None
@@ -151,8 +163,10 @@ def encode(group: str, change: Change) -> tuple[bytes, bytes | None]:
             return encode_modern(group, change)
 
 
-def decode(key: bytes, value: bytes | None) -> tuple[str, Change] | None:
+def decode(key: bytes, value: bytes | None, producer_id: int = -1) -> tuple[str, Change] | None:
     """The group a record is about and what it says; None if it is of a kind we do not keep.
+
+    *producer_id* tells in whose transaction it was written, if in any.
 
     Refused with CORRUPT_MESSAGE if it is of a kind we know and makes no sense.
     """
@@ -163,7 +177,10 @@ def decode(key: bytes, value: bytes | None) -> tuple[str, Change] | None:
             group, topic, partition = reader.string(), reader.string(), reader.int32()
             if value is None:
                 return group, OffsetRemoved(topic, partition)
-            return group, OffsetSaved(topic, partition, _read_offset(Reader(value)))
+            offset = _read_offset(Reader(value))
+            if producer_id >= 0:
+                return group, OffsetStaged(topic, partition, offset, producer_id)
+            return group, OffsetSaved(topic, partition, offset)
         if kind == _MEMBERS_KEY:
             group = reader.string()
             return group, GroupRemoved() if value is None else GroupSaved(_read_members(Reader(value)))

@@ -135,10 +135,12 @@ class GroupConfig:
     )
     offsets_topic_replication_factor: int = setting(
         3,
-        "Replicas of __consumer_offsets, or as many as there are brokers.",
+        "Replicas of __consumer_offsets, or as many as there are brokers. Of no effect on a node that stands "
+        "alone.",
         kafka="offsets.topic.replication.factor",
         min=1,
         changeable=False,
+        listed=False,
     )
     offsets_topic_segment_bytes: int = setting(
         100 << 20,
@@ -167,3 +169,24 @@ class GroupConfig:
     @property
     def may_downgrade(self) -> bool:
         return self.consumer_migration_policy in ("bidirectional", "downgrade")
+
+
+@final
+@dataclass(frozen=True, kw_only=True)
+class GroupOverrides:
+    """What a group may have of its own, in place of what GroupConfig says for all."""
+
+    consumer_session_timeout_ms: int = setting(
+        45_000,
+        "How long a member of this group, in the newer protocol, may be silent.",
+        kafka="consumer.session.timeout.ms",
+        min=1,
+        max=2**31 - 1,
+    )
+    consumer_heartbeat_interval_ms: int = setting(
+        5_000,
+        "How often members of this group, in the newer protocol, are asked to be heard.",
+        kafka="consumer.heartbeat.interval.ms",
+        min=1,
+        max=2**31 - 1,
+    )

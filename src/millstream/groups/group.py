@@ -22,6 +22,7 @@ from millstream.groups.changes import (
     GroupSaved,
     OffsetRemoved,
     OffsetSaved,
+    OffsetStaged,
     SavedGroup,
 )
 from millstream.groups.classic import ClassicGroup
@@ -94,7 +95,7 @@ class Group:
     @property
     def is_nothing(self) -> bool:
         """No members, no offsets, nothing written: such a group need not be remembered."""
-        written = self.saved is not None or self.modern is not None
+        written = self.saved is not None or self.modern is not None or self.offsets.are_staged
         return not written and not len(self.offsets) and self.members.is_deserted
 
     @property
@@ -192,6 +193,7 @@ class Group:
             self.members.heard_from(commit.member_id, now)
         changes, errors = self.offsets.commit(commit, now.wall_ms)
         out.changes.extend(changes)
+        out.producer = commit.producer
         out.reply(caller, Done(errors))
         return out
 
@@ -213,7 +215,7 @@ class Group:
             }
         else:
             known = {each: self.offsets.get(*each) for each in partitions}
-        return Outcome(replies=[(caller, Fetched(known))])
+        return Outcome(replies=[(caller, Fetched(known, self.offsets.unstable()))])
 
     def deleted(self, caller: int) -> Outcome:
         """An operator wants the group forgotten."""
@@ -263,7 +265,8 @@ class Group:
             return out  # members read we do not know what, so everything counts as needed
         removed = self.offsets.remove_expired(now.wall_ms, self._unused_since, read)
         out.changes.extend(removed)
-        if self.is_empty and members.is_deserted and len(removed) == len(self.offsets):
+        nothing_left = len(removed) == len(self.offsets) and not self.offsets.are_staged
+        if self.is_empty and members.is_deserted and nothing_left:
             out.changes.extend(self._written())
         return out
 
@@ -310,7 +313,7 @@ class Group:
                 self.saved = saved
             case GroupRemoved():
                 self.saved = None
-            case OffsetSaved() | OffsetRemoved():
+            case OffsetSaved() | OffsetStaged() | OffsetRemoved():
                 self.offsets.apply(change)
             case _:
                 self._apply_modern(change)
@@ -335,6 +338,8 @@ class Group:
             self.modern = None
 
     def _check_commit(self, commit: Commit) -> None:
+        if commit.producer is not None and commit.is_anonymous:
+            return  # older producers do not say for whom they commit; their epoch tells the right one
         if self.modern is not None:
             self._check_modern_commit(self.modern, commit)
             return
@@ -345,7 +350,7 @@ class Group:
             raise Refused(ErrorCode.GROUP_ID_NOT_FOUND, "no such group")
         members.check_member(commit.member_id, commit.instance_id)
         members.check_generation(commit.generation)
-        if members.state is State.COMPLETING:
+        if members.state is State.COMPLETING and commit.producer is None:
             raise Refused(ErrorCode.REBALANCE_IN_PROGRESS, "partitions are being handed out anew; join again")
 
     def _check_modern_commit(self, modern: ModernGroup, commit: Commit) -> None:

@@ -58,7 +58,7 @@ class ClassicMembers:
             place = self._place(sync.member_id)
             # Topics are told by name here, and there may be another of that name by now.
             draft = Draft(self._state)
-            self._group.settle(draft)
+            self._group.settle(draft, now)
             out.changes.extend(draft.changes)
             if draft.epoch > place.epoch and place.standing is not Standing.UNREVOKED:
                 self._expect_rejoin(sync.member_id, member, now)
@@ -87,7 +87,7 @@ class ClassicMembers:
             out.reply(caller, refusal)
             return out
         draft = Draft(self._state)
-        self._group.settle(draft)
+        self._group.settle(draft, now)
         out.changes.extend(draft.changes)
         self._group.renew(member_id, member, now)
         if self._must_rejoin(draft, member_id):
@@ -152,7 +152,7 @@ class ClassicMembers:
         self._group.check_room(draft, id, member)
         draft.set_member(id, member)
         changed = before is None or (before.topics, before.regex) != (member.topics, None)
-        self._group.settle(draft, changed=changed)
+        self._group.settle(draft, now, changed=changed)
 
         place = reconciled(draft, id, self._owned(draft, subscription), joins=True)
         draft.set_place(id, place)

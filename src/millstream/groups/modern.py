@@ -27,6 +27,7 @@ from millstream.groups.modern_changes import (
     KnownTopic,
     ModernChange,
     Place,
+    Resolved,
     Share,
     Standing,
     Subscriber,
@@ -39,6 +40,7 @@ from millstream.groups.regex import check_regex, matching
 JOIN: Final = 0
 LEAVE: Final = -1
 BACK_SOON: Final = -2
+_NO_VERSION: Final = 0  # topics have none here; a Kafka that goes on from this log looks for itself
 
 
 class Topic(Protocol):
@@ -197,11 +199,12 @@ class ModernGroup:
         if state.bytes + size - (0 if before is None else size_of(before)) > config.max_bytes:
             raise Refused(ErrorCode.GROUP_MAX_SIZE_REACHED, f"group.max.bytes is {config.max_bytes}")
 
-    def settle(self, draft: Draft, *, changed: bool = False) -> None:
+    def settle(self, draft: Draft, now: Now, *, changed: bool = False) -> None:
         """Find a target that answers to the members and topics there are now, if they *changed*."""
         topics = self._topics()
         if changed or topics is not self._settled_for:
             self._settled_for = topics
+            self._resolve(draft, now)
             known = self._known(draft)
             if known != draft.topics:
                 draft.set_topics(known)
@@ -216,6 +219,7 @@ class ModernGroup:
         for id in ids:
             draft.remove(id)
             self.deadlines.forget(id)
+        self._forget_regexes(draft)
         known = self._known(draft)
         if known != draft.topics:
             draft.set_topics(known)
@@ -233,7 +237,7 @@ class ModernGroup:
         self.check_room(draft, id, member)
         draft.set_member(id, member)
         changed = before is None or (before.topics, before.regex) != (member.topics, member.regex)
-        self.settle(draft, changed=changed)
+        self.settle(draft, now, changed=changed)
 
         place = draft.place(id)
         after = reconciled(draft, id, beat.owned, joins=beat.epoch == JOIN)
@@ -244,7 +248,8 @@ class ModernGroup:
             self.deadlines.reconciled(id)
         elif after != place:
             self.deadlines.rebalance(id, now.ms + member.rebalance_timeout_ms)
-        tells_all = beat.rebalance_timeout_ms != -1 and beat.topics is not None and beat.owned is not None
+        subscribes = beat.topics is not None or beat.regex is not None
+        tells_all = beat.rebalance_timeout_ms != -1 and subscribes and beat.owned is not None
         is_news = beat.epoch == JOIN or tells_all or after.assigned != place.assigned
         out.reply(
             caller,
@@ -343,15 +348,36 @@ class ModernGroup:
     def _reads(self, member: Subscriber) -> frozenset[str]:
         if member.regex is None:
             return member.topics
+        return member.topics | self._matching(member.regex)
+
+    def _matching(self, regex: str) -> frozenset[str]:
         topics = self._topics()
         if topics is not self._matched:
             self._matched = topics
             self._matches.clear()
-        found = self._matches.get(member.regex)
+        found = self._matches.get(regex)
         if found is None:
-            found = matching(member.regex, (name for name in topics if not topics[name].is_internal))
-            self._matches[member.regex] = found
-        return member.topics | found
+            found = matching(regex, (name for name in topics if not topics[name].is_internal))
+            self._matches[regex] = found
+        return found
+
+    def _resolve(self, draft: Draft, now: Now) -> None:
+        """Write what each pattern stands for now, for whoever reads the log or goes on from it."""
+        self._forget_regexes(draft)
+        for regex in sorted(_regexes(draft)):
+            found = self._matching(regex)
+            if found != draft.matches(regex):
+                draft.set_resolved(regex, Resolved(found, _NO_VERSION, now.wall_ms))
+
+    def _forget_regexes(self, draft: Draft) -> None:
+        used = _regexes(draft)
+        for regex in draft.regexes():
+            if regex not in used:
+                draft.set_resolved(regex, None)
+
+
+def _regexes(draft: Draft) -> frozenset[str]:
+    return frozenset(member.regex for _, member in draft.members() if member.regex is not None)
 
 
 def _updated(member: Subscriber, beat: Beat) -> Subscriber:

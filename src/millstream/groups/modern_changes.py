@@ -6,6 +6,7 @@
          6  group: string                       the epoch of the target assignment
          7  group: string, member: string       a member's part in the target
          8  group: string, member: string       where the member stands on its way there
+        16  group: string, regex: string        the topics that a pattern was last found to match
 
 Values begin with an int16 version, which is 0, and are flexible: lengths are
 varints, and every struct ends with tagged fields. A record without a value
@@ -33,10 +34,12 @@ _MEMBER: Final = 5
 _TARGET: Final = 6
 _TARGET_MEMBER: Final = 7
 _CURRENT: Final = 8
+_REGEX: Final = 16
 
 _I8: Final = struct.Struct(">b")
 _I16: Final = struct.Struct(">h")
 _I32: Final = struct.Struct(">i")
+_I64: Final = struct.Struct(">q")
 _VERSION: Final = _I16.pack(0)
 _CLASSIC_TAG: Final = 0
 _TOPIC_MIN_BYTES: Final = 23
@@ -102,6 +105,16 @@ class Place:
 
 @final
 @dataclass(frozen=True, slots=True)
+class Resolved:
+    """The names that a regular expression matched, and when; *version* is that of Kafka's metadata, or 0."""
+
+    topics: frozenset[str]
+    version: int
+    resolved_ms: int
+
+
+@final
+@dataclass(frozen=True, slots=True)
 class EpochWritten:
     """The group's epoch is now this; None: there is no such group."""
 
@@ -151,10 +164,25 @@ class PlaceWritten:
     place: Place | None
 
 
+@final
+@dataclass(frozen=True, slots=True)
+class RegexWritten:
+    """Members subscribe by *regex*, which stands for this; None: nobody does any more."""
+
+    regex: str
+    resolved: Resolved | None
+
+
 ModernChange = (
-    EpochWritten | TopicsWritten | MemberWritten | TargetEpochWritten | TargetWritten | PlaceWritten
+    EpochWritten
+    | TopicsWritten
+    | MemberWritten
+    | TargetEpochWritten
+    | TargetWritten
+    | PlaceWritten
+    | RegexWritten
 )
-MODERN_KEYS: Final = range(_GROUP, _CURRENT + 1)
+MODERN_KEYS: Final = (*range(_GROUP, _CURRENT + 1), _REGEX)
 
 
 def encode_modern(group: str, change: ModernChange) -> tuple[bytes, bytes | None]:
@@ -172,6 +200,8 @@ def encode_modern(group: str, change: ModernChange) -> tuple[bytes, bytes | None
             return _key(_TARGET_MEMBER, group, id), None if share is None else _target(share)
         case PlaceWritten(id, place):
             return _key(_CURRENT, group, id), None if place is None else _place(place)
+        case RegexWritten(regex, resolved):
+            return _key(_REGEX, group, regex), None if resolved is None else _resolved(resolved)
 
 
 def decode_modern(kind: int, key: Reader, value: bytes | None) -> tuple[str, ModernChange]:
@@ -188,8 +218,10 @@ def decode_modern(kind: int, key: Reader, value: bytes | None) -> tuple[str, Mod
             return group, TargetEpochWritten(_read(value, _read_number))
         case 7:
             return group, TargetWritten(key.string(), _read(value, _read_share))
-    assert kind == _CURRENT, kind
-    return group, PlaceWritten(key.string(), _read(value, _read_place))
+        case 8:
+            return group, PlaceWritten(key.string(), _read(value, _read_place))
+    assert kind == _REGEX, kind
+    return group, RegexWritten(key.string(), _read(value, _read_resolved))
 
 
 # Writing
@@ -262,6 +294,17 @@ def _place(place: Place) -> bytes:
     out += _I8.pack(place.standing)
     _share(out, place.assigned)
     _share(out, place.revoking)
+    out.append(0)
+    return bytes(out)
+
+
+def _resolved(resolved: Resolved) -> bytes:
+    out = bytearray(_VERSION)
+    write_uvarint(out, len(resolved.topics) + 1)
+    for topic in sorted(resolved.topics):
+        write_compact_string(out, topic)
+    out += _I64.pack(resolved.version)
+    out += _I64.pack(resolved.resolved_ms)
     out.append(0)
     return bytes(out)
 
@@ -357,6 +400,11 @@ def _read_place(reader: Reader) -> Place:
         # Kafka fences a member of a state it does not know; one that waits is looked at again all the same.
         known = Standing.UNRELEASED
     return Place(epoch, previous_epoch, known, _read_share(reader), _read_share(reader))
+
+
+def _read_resolved(reader: Reader) -> Resolved:
+    topics = frozenset(reader.compact_string() for _ in range(reader.compact_array(1)))
+    return Resolved(topics, reader.int64(), reader.int64())
 
 
 def _read_share(reader: Reader) -> Share:

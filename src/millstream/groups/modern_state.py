@@ -17,6 +17,8 @@ from millstream.groups.modern_changes import (
     ModernChange,
     Place,
     PlaceWritten,
+    RegexWritten,
+    Resolved,
     Share,
     Subscriber,
     TargetEpochWritten,
@@ -40,13 +42,14 @@ class ModernState:
         self.members: dict[str, Subscriber] = {}
         self.targets: dict[str, Share] = {}
         self.places: dict[str, Place] = {}
+        self.resolved: dict[str, Resolved] = {}  # by regex
         self.instances: dict[str, str] = {}
         self.owners: dict[TopicPartition, str] = {}
         self.bytes = 0  # of what members say of themselves
 
     @property
     def is_nothing(self) -> bool:
-        said = (self.target_epoch, self.topics, self.members, self.targets, self.places)
+        said = (self.target_epoch, self.topics, self.members, self.targets, self.places, self.resolved)
         return self.epoch is None and not any(said)
 
     def apply(self, change: ModernChange) -> None:
@@ -67,6 +70,11 @@ class ModernState:
                     self.targets[id] = share
             case PlaceWritten(id, place):
                 self._apply_place(id, place)
+            case RegexWritten(regex, resolved):
+                if resolved is None:
+                    self.resolved.pop(regex, None)
+                else:
+                    self.resolved[regex] = resolved
 
     def _apply_member(self, id: str, member: Subscriber | None) -> None:
         before = self.members.pop(id, None)
@@ -103,6 +111,7 @@ class Draft:
         self._members: dict[str, Subscriber | None] = {}
         self._targets: dict[str, Share | None] = {}
         self._places: dict[str, Place | None] = {}
+        self._resolved: dict[str, Resolved | None] = {}
 
     # Looking
 
@@ -128,6 +137,16 @@ class Draft:
     def place(self, id: str) -> Place:
         found = self._places[id] if id in self._places else self._state.places.get(id)
         return found or _NOWHERE
+
+    def regexes(self) -> list[str]:
+        """Those whose matches are written, in order."""
+        both = {**self._state.resolved, **self._resolved}
+        return sorted(regex for regex, resolved in both.items() if resolved is not None)
+
+    def matches(self, regex: str) -> frozenset[str] | None:
+        """What *regex* was found to match; None if nobody has looked."""
+        found = self._resolved[regex] if regex in self._resolved else self._state.resolved.get(regex)
+        return None if found is None else found.topics
 
     def is_free_for(self, id: str, partition: TopicPartition) -> bool:
         """Nobody but *id* has *partition*, nor has yet to give it up."""
@@ -167,6 +186,10 @@ class Draft:
         if place != self._state.places.get(id):
             self.changes.append(PlaceWritten(id, place))
 
+    def set_resolved(self, regex: str, resolved: Resolved | None) -> None:
+        self._resolved[regex] = resolved
+        self.changes.append(RegexWritten(regex, resolved))
+
     def begin(self, id: str, place: Place) -> None:
         """Let *id* go on from *place*, which is not worth writing: a step on from there will be."""
         self._places[id] = place
@@ -195,6 +218,7 @@ def tombstones(state: ModernState) -> list[ModernChange]:
     changes: list[ModernChange] = [PlaceWritten(id, None) for id in state.places]
     changes += [TargetWritten(id, None) for id in state.targets]
     changes += [MemberWritten(id, None) for id in state.members]
+    changes += [RegexWritten(regex, None) for regex in state.resolved]
     changes.append(TargetEpochWritten(None))
     if state.topics:
         changes.append(TopicsWritten(None))

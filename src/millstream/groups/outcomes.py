@@ -169,9 +169,11 @@ class Done:
 @final
 @dataclass(frozen=True, slots=True)
 class Fetched:
-    """Offsets by (topic, partition), None where none is committed."""
+    """Offsets by (topic, partition), None where none is committed; *unstable* ones may change any moment,
+    as a transaction that would set them is still open."""
 
     offsets: dict[tuple[str, int], CommittedOffset | None]
+    unstable: frozenset[tuple[str, int]] = frozenset()
 
 
 Reply = Joined | MemberIdGiven | Synced | Heard | Reconciled | Left | Done | Fetched | Refused
@@ -180,10 +182,14 @@ Reply = Joined | MemberIdGiven | Synced | Heard | Reconciled | Left | Done | Fet
 @final
 @dataclass(slots=True)
 class Outcome:
-    """What follows from a step: write the changes, and when they are committed give the replies."""
+    """What follows from a step: write the changes, and when they are committed give the replies.
+
+    With a *producer*, its id and epoch, they are written as part of its transaction.
+    """
 
     changes: list[Change] = field(default_factory=list)
     replies: list[tuple[int, Reply]] = field(default_factory=list)
+    producer: tuple[int, int] | None = None
 
     def reply(self, caller: int, reply: Reply) -> None:
         self.replies.append((caller, reply))

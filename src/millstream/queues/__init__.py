@@ -1,0 +1,1 @@
+"""Queues: per-message delivery over a log."""
