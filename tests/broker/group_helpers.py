@@ -6,7 +6,8 @@ from random import Random
 from typing import Any, TypeVar, final
 from uuid import UUID
 
-from millstream.broker.groups import GroupLog, Groups
+from millstream.broker.change_log import ChangeLog, Ended, Logged, Writer
+from millstream.broker.groups import Groups
 from millstream.cluster.image import Topic
 from millstream.env.clock import Clock
 from millstream.errors import ErrorCode, Refused
@@ -22,7 +23,7 @@ WALL_MS = 1_700_000_000_000
 
 
 @final
-class MemoryLog(GroupLog):
+class MemoryLog(ChangeLog):
     """Records by partition. They commit at once, or when told, and get lost if told so."""
 
     def __init__(self, delay: Callable[[], float | None] = lambda: 0.0) -> None:
@@ -35,7 +36,9 @@ class MemoryLog(GroupLog):
     def partitions(self) -> int:
         return PARTITIONS
 
-    def append(self, partition: int, records: list[Record]) -> "asyncio.Future[None]":
+    def append(
+        self, partition: int, records: list[Record], writer: Writer | None = None
+    ) -> "asyncio.Future[None]":
         if self.refusal is not None:
             raise self.refusal
         self.records[partition].extend(records)
@@ -50,8 +53,9 @@ class MemoryLog(GroupLog):
             future.set_result(None)
         return future
 
-    def replay(self, partition: int) -> Iterator[Record]:
-        yield from list(self.records[partition])
+    def replay(self, partition: int) -> Iterator[Logged | Ended]:
+        for key, value in list(self.records[partition]):
+            yield Logged(key, value)
 
     def settle_at_once(self) -> None:
         self._delay = lambda: 0.0
@@ -105,7 +109,7 @@ CONFIG = GroupConfig(initial_rebalance_delay_ms=0)
 
 
 def groups_over(
-    log: GroupLog,
+    log: ChangeLog,
     config: GroupConfig = CONFIG,
     topics: SomeTopics | None = None,
     clock: Clock | None = None,
@@ -132,7 +136,7 @@ def simulated(main: Callable[[], Coroutine[Any, Any, T]], seed: int = 1) -> T:
         loop.close()
 
 
-async def started(log: GroupLog, config: GroupConfig = CONFIG, topics: SomeTopics | None = None) -> Groups:
+async def started(log: ChangeLog, config: GroupConfig = CONFIG, topics: SomeTopics | None = None) -> Groups:
     """Groups that have been loaded."""
     groups = groups_over(log, config, topics)
     groups.start()

@@ -62,7 +62,7 @@ def test_a_sync_that_fails_while_the_broker_stops_does_not_keep_it_from_stopping
             raise OSError(5, "Input/output error")
 
     async def story() -> None:
-        async with asyncio.timeout(10), running(RealDisk(str(tmp_path))) as broker:
+        async with asyncio.timeout(60), running(RealDisk(str(tmp_path))) as broker:
             await broker.create_topics(SESSION, [NewTopic("t")])
             broker.produce(SESSION, "t", 0, batch(), 0)
             asyncio.get_running_loop().call_later(0.05, stopping.set)
@@ -75,7 +75,7 @@ def test_a_sync_that_fails_while_the_broker_stops_does_not_keep_it_from_stopping
 def test_a_failure_that_nobody_told_of_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     async def story() -> None:
         disk = SimDisk(Random(1))
-        async with asyncio.timeout(10), running(disk) as broker:
+        async with asyncio.timeout(60), running(disk) as broker:
             disk.failure = OSError(5, "Input/output error")
             assert await broker.broken is disk.failure
             disk.failure = None
@@ -88,7 +88,7 @@ def test_a_full_disk_is_freed_though_the_first_log_has_no_room_to_roll() -> None
     async def story() -> None:
         disk = SimDisk(Random(1))
         settings = {"log.retention.check.interval.ms": 5}
-        async with asyncio.timeout(10), running(disk, settings) as broker:
+        async with asyncio.timeout(60), running(disk, settings) as broker:
             due = NewTopic("a", configs={"segment.ms": "1"})
             large = NewTopic("b", configs={"segment.bytes": "1024", "file.delete.delay.ms": "0"})
             await broker.create_topics(SESSION, [due, large])

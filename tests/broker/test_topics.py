@@ -10,7 +10,7 @@ from tests.broker.support import SESSION, batch, running
 from millstream.broker.configs import Change, Operation
 from millstream.broker.live_config import Source
 from millstream.broker.topics import NewTopic
-from millstream.cluster.image import Topic
+from millstream.cluster.image import INTERNAL_TOPICS, OFFSETS_TOPIC, Topic
 from millstream.errors import ErrorCode, Refused
 from millstream.sim.disk import SimDisk
 
@@ -253,3 +253,20 @@ def test_every_config_is_described_with_its_sources() -> None:
             assert "num.partitions" in {each.entry.name for each in broker.describe_broker_configs(SESSION)}
 
     asyncio.run(story())
+
+
+@pytest.mark.parametrize("name", sorted(INTERNAL_TOPICS))
+def test_the_brokers_own_topics_are_nobody_elses(name: str) -> None:
+    async def main() -> None:
+        async with running(SimDisk(Random(1))) as broker:
+            refused, made = await broker.create_topics(SESSION, [NewTopic(name), NewTopic("theirs")])
+            assert isinstance(refused, Refused)
+            assert refused.code is ErrorCode.POLICY_VIOLATION
+            assert isinstance(made, Topic)
+            await broker.coordinator(SESSION)
+            with pytest.raises(Refused) as refusal:
+                await broker.delete_topic(SESSION, name)
+            assert refusal.value.code is ErrorCode.POLICY_VIOLATION
+            assert OFFSETS_TOPIC in broker.topics
+
+    asyncio.run(main())

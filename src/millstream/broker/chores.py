@@ -7,17 +7,21 @@ the disk is a disk failure; any other failure is logged and tried again.
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Final, final
 
 from millstream.broker.checkpoints import Checkpoints
 from millstream.broker.commit import Commit
 from millstream.broker.config import BrokerConfig
-from millstream.broker.threads import in_thread
+from millstream.broker.groups import Groups
+from millstream.broker.threads import in_thread, short_turns
 from millstream.broker.topics import Topics
 from millstream.broker.waiting import Hosted
 from millstream.env.disk import DiskFailed
 from millstream.env.environment import Env
 from millstream.storage.compaction import Compaction
+from millstream.storage.expiring import drop_expired, next_look
+from millstream.storage.log import Log
 from millstream.storage.retention import ClockGuard
 from millstream.storage.space import is_want_of_space
 from millstream.storage.store import Store
@@ -28,6 +32,7 @@ _LOOK_SECONDS: Final = 1.0
 _BALLAST_SECONDS: Final = 2.0  # after the start, which should not wait for it
 _SWEEP_SECONDS: Final = 15.0
 _LOGS_A_SLICE: Final = 200
+_BREATH_SECONDS: Final = 0.001  # between slices of compaction, some milliseconds each, the loop has no rival
 
 
 @final
@@ -39,6 +44,7 @@ class Chores:
         topics: Topics,
         commit: Commit,
         checkpoints: Checkpoints,
+        groups: Groups,
         config: Callable[[], BrokerConfig],
         failed: Callable[[OSError], None],
     ) -> None:
@@ -48,6 +54,7 @@ class Chores:
         self._topics = topics
         self._commit = commit
         self._checkpoints = checkpoints
+        self._groups = groups
         self._config = config
         self._failed = failed
         self._guard = ClockGuard()
@@ -55,13 +62,13 @@ class Chores:
         self._compacting: dict[Hosted, tuple[Compaction, asyncio.Future[None]]] = {}
 
     def start(self) -> None:
-        config = self._config()
+        config = self._config
         self._tasks.append(asyncio.create_task(self._have_first_ballast()))
-        self._every(_LOOK_SECONDS, self._look_at_disk)
-        self._every(_SWEEP_SECONDS, self._sweep)
-        self._every(config.checkpoint_ms / 1000, self._checkpoint)
-        self._every(config.retention_check_ms / 1000, self._retain)
-        self._every(config.compaction_check_ms / 1000, self._compact)
+        self._every(lambda: _LOOK_SECONDS, self._look_at_disk)
+        self._every(lambda: _SWEEP_SECONDS, self._sweep)
+        self._every(lambda: config().checkpoint_ms / 1000, self._checkpoint)
+        self._every(lambda: config().retention_check_ms / 1000, self._retain)
+        self._every(lambda: config().compaction_check_ms / 1000, self._compact)
 
     async def stop(self) -> None:
         for task in self._tasks:
@@ -78,12 +85,12 @@ class Chores:
             compaction.abandon()
             await asyncio.shield(ended)
 
-    def _every(self, seconds: float, chore: Callable[[], Awaitable[None]]) -> None:
+    def _every(self, seconds: Callable[[], float], chore: Callable[[], Awaitable[None]]) -> None:
         self._tasks.append(asyncio.create_task(self._repeat(seconds, chore)))
 
-    async def _repeat(self, seconds: float, chore: Callable[[], Awaitable[None]]) -> None:
+    async def _repeat(self, seconds: Callable[[], float], chore: Callable[[], Awaitable[None]]) -> None:
         while True:
-            await asyncio.sleep(seconds)
+            await asyncio.sleep(seconds())  # asked each time: an operator may change it
             try:
                 await chore()
             except DiskFailed as error:
@@ -131,10 +138,7 @@ class Chores:
 
     async def _retain(self) -> None:
         now_ms = self._clock.now_ms()
-        jumps = self._guard.jumps
-        by_time = self._guard.trusts(now_ms, int(asyncio.get_running_loop().time() * 1000))
-        if self._guard.jumps != jumps:
-            log.warning("the clock jumped: nothing is deleted by age until it has been steady for a while")
+        by_time = self._trusts(now_ms)
         for done, hosted in enumerate(self._topics.all_hosted()):
             if hosted.dropped:
                 continue
@@ -147,17 +151,49 @@ class Chores:
                     raise
                 # It has no room for a new segment. The next log may have some to give.
                 log.warning("no room to roll log=%s", hosted.partition.log.name)
+            if by_time:
+                await self._drop_expired(hosted, now_ms)
             if done % _LOGS_A_SLICE == 0:
                 await asyncio.sleep(0)
 
+    def _trusts(self, now_ms: int) -> bool:
+        """Whether the clock may be relied on to take things away."""
+        jumps = self._guard.jumps
+        trusts = self._guard.trusts(now_ms, int(asyncio.get_running_loop().time() * 1000))
+        if self._guard.jumps != jumps:
+            log.warning("the clock jumped: nothing is deleted by age until it has been steady for a while")
+        return trusts
+
+    async def _drop_expired(self, hosted: Hosted, now_ms: int) -> None:
+        """Delete segments of which every record says that it is of no use any more."""
+        opened = hosted.partition.log
+        while not hosted.dropped:
+            look = next_look(self._disk, opened)
+            if look is not None:
+                with short_turns():
+                    await in_thread(look.run)
+                look.done()
+            if not drop_expired(opened, hosted.partition.high_watermark, now_ms):
+                break
+            log.info("expired log=%s start_offset=%d", opened.name, opened.start_offset)
+
     def _retain_one(self, hosted: Hosted, now_ms: int, by_time: bool) -> None:
         opened = hosted.partition.log
-        deleted = opened.expire(now_ms, hosted.partition.high_watermark, by_time=by_time)
+        deleted = opened.expire(
+            now_ms, hosted.partition.high_watermark, by_time=by_time, held_from=self._held_from(opened)
+        )
         if deleted:
             log.info(
                 "retention log=%s segments=%d start_offset=%d", opened.name, deleted, opened.start_offset
             )
         opened.roll_if_due(now_ms)
+
+    def _held_from(self, opened: Log) -> int | None:
+        """From where on the log is kept for groups that have not read it; not if that is all the disk has."""
+        groups = opened.config.retention_hold_groups
+        if not groups or self._store.space.is_full:
+            return None
+        return min(self._groups.read_up_to(name, opened.topic, opened.partition) for name in groups)
 
     async def _compact(self) -> None:
         for hosted in self._topics.all_hosted():
@@ -167,14 +203,21 @@ class Chores:
     async def _compact_one(self, hosted: Hosted) -> None:
         opened = hosted.partition.log
         budget = self._config().compaction_keys_bytes
-        compaction = opened.compaction(self._clock.now_ms(), hosted.partition.high_watermark, budget)
+        now_ms = self._clock.now_ms()
+        compaction = opened.compaction(
+            now_ms, hosted.partition.last_stable_offset, budget, by_time=self._trusts(now_ms)
+        )
         if compaction is None:
             return
         ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._compacting[hosted] = compaction, ended
+        slices = compaction.slices()
         try:
-            await in_thread(compaction.run)
+            with short_turns():
+                while await in_thread(partial(next, slices, False)):  # noqa: ASYNC110 - a pause, not a wait
+                    await asyncio.sleep(_BREATH_SECONDS)
         finally:
+            slices.close()
             opened.compacted(compaction)
             del self._compacting[hosted]
             ended.set_result(None)

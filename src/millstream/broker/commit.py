@@ -27,7 +27,7 @@ class Commit:
 
     def appended(self, hosted: Hosted) -> None:
         """*hosted* has grown: see to it that it gets committed."""
-        if hosted.partition.log.config.flush_policy == "os":
+        if hosted.partition.log.config.leaves_syncing_to_the_system:
             hosted.committed()
         else:
             self.sync(hosted)

@@ -20,11 +20,9 @@ class BrokerConfig:
     )
     default_replication_factor: int = setting(
         1,
-        "Replicas of a topic that is created without saying how many.",
+        "Replicas of a topic that is created without saying how many; more than brokers are refused.",
         kafka="default.replication.factor",
         min=1,
-        max=1,
-        changeable=False,
     )
     auto_create_topics: bool = setting(
         True, "Create a topic when it is first named by a client.", kafka="auto.create.topics.enable"
@@ -58,7 +56,6 @@ class BrokerConfig:
         "How often logs to compact are looked for.",
         kafka="log.cleaner.backoff.ms",
         min=1,
-        changeable=False,
     )
     compaction_keys_bytes: int = setting(
         134_217_728,

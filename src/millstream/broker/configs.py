@@ -64,7 +64,11 @@ class Configs:
 
     def describe_configs(self, configs: Mapping[str, str]) -> list[Described]:
         """What a topic with these *configs* of its own works with."""
-        return [self._describe_topic_config(setting, configs) for setting in settings_of(LogConfig).values()]
+        return [
+            self._describe_topic_config(setting, configs)
+            for setting in settings_of(LogConfig).values()
+            if setting.listed
+        ]
 
     def describe_broker(self) -> list[Described]:
         return [
@@ -82,10 +86,10 @@ class Configs:
     async def change_topic(self, name: str, changes: list[Change], validate_only: bool = False) -> None:
         known = settings_of(LogConfig)
 
-        def changed(configs: Mapping[str, str]) -> Mapping[str, str]:
-            return _changed(configs, changes, known, lambda config: self._live.log_entry(config).value)
+        def after(configs: Mapping[str, str]) -> Mapping[str, str]:
+            return changed(configs, changes, known, lambda config: self._live.log_entry(config).value)
 
-        await self._topics.configure(name, changed, validate_only)
+        await self._topics.configure(name, after, validate_only)
 
     async def replace_broker(self, configs: Mapping[str, str | None], validate_only: bool = False) -> None:
         """Let *configs* be all that was changed of the broker's settings."""
@@ -93,12 +97,12 @@ class Configs:
         await self._set_broker(lambda _: given, validate_only)
 
     async def change_broker(self, changes: list[Change], validate_only: bool = False) -> None:
-        known = {entry.name: entry.setting for entry in self._live.entries()}
+        known = {name: self._live.setting(name) for name in self._live.known()}
 
-        def changed(configs: Mapping[str, str]) -> Mapping[str, str]:
-            return _changed(configs, changes, known, lambda config: self._live.entry(config).value)
+        def after(configs: Mapping[str, str]) -> Mapping[str, str]:
+            return changed(configs, changes, known, lambda config: self._live.entry(config).value)
 
-        await self._set_broker(changed, validate_only)
+        await self._set_broker(after, validate_only)
 
     async def _set_broker(
         self, change: Callable[[Mapping[str, str]], Mapping[str, str]], validate_only: bool
@@ -131,7 +135,7 @@ class Configs:
         return (default,) if entry.source is Source.DEFAULT else (entry, default)
 
 
-def _changed(
+def changed(
     configs: Mapping[str, str],
     changes: list[Change],
     known: Mapping[str, Setting],
@@ -140,12 +144,13 @@ def _changed(
     """*configs* after *changes*; a list that is appended to starts from what it is or inherits."""
     after = dict(configs)
     for change in changes:
+        if change.operation is Operation.DELETE:
+            # Kafka's mirrors and tools delete settings of Kafka's that we have never heard of.
+            after.pop(change.name, None)
+            continue
         setting = known.get(change.name)
         if setting is None:
             raise Refused(ErrorCode.INVALID_CONFIG, unknown_setting(change.name, known))
-        if change.operation is Operation.DELETE:
-            after.pop(change.name, None)
-            continue
         if change.value is None:
             raise Refused(
                 ErrorCode.INVALID_CONFIG, f"{change.name} needs a value to {change.operation.name.lower()}"

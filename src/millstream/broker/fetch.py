@@ -7,16 +7,22 @@ from typing import Final, Protocol, final
 from millstream.broker.config import BrokerConfig
 from millstream.broker.waiting import Hosted, Parked
 from millstream.errors import ErrorCode, Refused
+from millstream.partition.partition import Partition
 from millstream.storage.log import Slice
+from millstream.storage.txn_index import AbortedTransaction
 
 _PARTITIONS_A_SLICE: Final = 2_000  # read in one go before others get the loop
 
 
 @final
 class Wanted:
-    """What one fetch asks of one partition; *epoch* is -1 if the client does not say who it thinks leads."""
+    """What one fetch asks of one partition; *epoch* is -1 if the client does not say who it thinks leads.
 
-    __slots__ = ("epoch", "index", "last_epoch", "max_bytes", "offset", "refused", "topic")
+    With *read_committed*, nothing of a transaction is wanted before it is
+    decided, and to be told which were aborted.
+    """
+
+    __slots__ = ("epoch", "index", "last_epoch", "max_bytes", "offset", "read_committed", "refused", "topic")
 
     def __init__(
         self,
@@ -27,6 +33,7 @@ class Wanted:
         epoch: int = -1,
         last_epoch: int = -1,
         refused: ErrorCode | None = None,
+        read_committed: bool = False,
     ) -> None:
         self.topic = topic
         self.index = index
@@ -35,13 +42,28 @@ class Wanted:
         self.epoch = epoch
         self.last_epoch = last_epoch
         self.refused = refused
+        self.read_committed = read_committed
 
 
 @final
 class Found:
-    """What one partition gave. *diverging* is (epoch, end offset) where the client's log left ours."""
+    """What one partition gave. *diverging* is (epoch, end offset) where the client's log left ours.
 
-    __slots__ = ("diverging", "error", "high_watermark", "records", "start_offset")
+    *aborted* are the transactions of which nothing in *records* counts; None
+    for who did not ask. *has_more* says that there are records which this
+    answer could not hold, or which lie in the next segment.
+    """
+
+    __slots__ = (
+        "aborted",
+        "diverging",
+        "error",
+        "has_more",
+        "high_watermark",
+        "last_stable_offset",
+        "records",
+        "start_offset",
+    )
 
     def __init__(
         self,
@@ -50,12 +72,17 @@ class Found:
         start_offset: int = -1,
         records: Slice | None = None,
         diverging: tuple[int, int] | None = None,
+        last_stable_offset: int = -1,
+        aborted: list[AbortedTransaction] | None = None,
     ) -> None:
         self.error = error
+        self.has_more = False
         self.high_watermark = high_watermark
         self.start_offset = start_offset
         self.records = records
         self.diverging = diverging
+        self.last_stable_offset = last_stable_offset
+        self.aborted = aborted
 
 
 class Served(Protocol):
@@ -88,7 +115,8 @@ class Fetch:
         if len(wanted) > _PARTITIONS_A_SLICE:
             return self._read_many(wanted, max_bytes)
         found = self._read(wanted, max_bytes)
-        if max_wait_ms <= 0 or self._stopping or _enough(found, min_bytes):
+        # Who wants nothing, as a client that ends its session, has nothing to wait for.
+        if not wanted or max_wait_ms <= 0 or self._stopping or _enough(found, min_bytes):
             return self._counted(found)
         return self._wait(wanted, max_bytes, min_bytes, max_wait_ms)
 
@@ -125,11 +153,11 @@ class Fetch:
             await asyncio.sleep(0)
         return self._counted(found)
 
-    def _hosted(self, wanted: Sequence[Wanted]) -> list[Hosted]:
+    def _hosted(self, wanted: Sequence[Wanted]) -> list[tuple[Hosted, bool]]:
         hosted = []
         for each in wanted:
             try:
-                hosted.append(self._topics.hosted(each.topic, each.index))
+                hosted.append((self._topics.hosted(each.topic, each.index), each.read_committed))
             except Refused:
                 continue  # deleted while we looked: the next read says so
         return hosted
@@ -155,6 +183,7 @@ class Fetch:
             return Found(refusal.code)
         found = Found(ErrorCode.NONE, partition.high_watermark, partition.log.start_offset)
         try:
+            found.last_stable_offset = partition.last_stable_offset
             if wanted.last_epoch >= 0:
                 found.diverging = _divergence(
                     partition.log.epochs.end_of(wanted.last_epoch, partition.log.end_offset), wanted
@@ -163,9 +192,15 @@ class Fetch:
                     return found
             limit = min(wanted.max_bytes, max_bytes)
             if limit > 0 or first:
-                records = partition.read(wanted.offset, max(limit, 0))
-                if records is not None and (first or records.size <= limit):
-                    found.records = records
+                records = partition.read(wanted.offset, max(limit, 0), wanted.read_committed)
+                if records is not None:
+                    if first or records.size <= limit:
+                        found.records = records
+                        found.has_more = records.end_offset < partition.limit(wanted.read_committed)
+                    else:
+                        found.has_more = True
+            if wanted.read_committed:
+                found.aborted = _aborted(partition, wanted.offset, found.records)
         except Refused as refusal:
             found.error = refusal.code
         return found
@@ -173,6 +208,10 @@ class Fetch:
     def _counted(self, found: list[Found]) -> list[Found]:
         self.bytes += bytes_in(found)
         return found
+
+
+def _aborted(partition: Partition, offset: int, records: Slice | None) -> list[AbortedTransaction]:
+    return [] if records is None else partition.aborted(offset, records.end_offset)
 
 
 def _divergence(end: tuple[int, int], wanted: Wanted) -> tuple[int, int] | None:
@@ -185,7 +224,8 @@ def _divergence(end: tuple[int, int], wanted: Wanted) -> tuple[int, int] | None:
 def _enough(found: Sequence[Found], min_bytes: int) -> bool:
     size = 0
     for each in found:
-        if each.error or each.diverging is not None:
+        # To wait for more than one answer holds would be to wait for nothing: the next fetch finds it.
+        if each.error or each.has_more or each.diverging is not None:
             return True
         if each.records is not None:
             size += each.records.size

@@ -1,38 +1,22 @@
-"""Every group this node coordinates: what groups decide is written, and then said.
+"""Every group this node coordinates: what may be asked of them.
 
-A group decides in the plain call; its changes are appended in the same call.
-What anyone is told waits until they are committed, and so does whatever is
-told after them: no answer rests on something a crash could take back.
+`group_keeper.py` sees to it that what they decide is written before it is said.
 """
 
 import asyncio
-import logging
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from functools import partial
 from random import Random
-from typing import Any, Final, Protocol, final
+from typing import final
 from uuid import UUID
 
-from millstream.broker.group_errors import as_clients_know_it
-from millstream.cluster.image import Topic
+from millstream.broker.change_log import ChangeLog
+from millstream.broker.group_keeper import GroupKeeper, KnownTopics
 from millstream.env.clock import Clock
 from millstream.errors import ErrorCode, Refused
-from millstream.groups.admission import check_group_id
-from millstream.groups.changes import (
-    OFFSETS_TOPIC,
-    GroupSaved,
-    OffsetRemoved,
-    OffsetSaved,
-    coordinator_partition,
-    decode,
-    encode,
-)
 from millstream.groups.config import GroupConfig
-from millstream.groups.group import Description, Group, Listing
+from millstream.groups.group import Description, Listing
 from millstream.groups.modern import JOIN
-from millstream.groups.modern_changes import EpochWritten
 from millstream.groups.modern_description import ModernDescription
 from millstream.groups.offsets import Commit
 from millstream.groups.outcomes import (
@@ -45,72 +29,11 @@ from millstream.groups.outcomes import (
     Leaver,
     Left,
     MemberIdGiven,
-    Now,
     Outcome,
     Reconciled,
-    Reply,
     Sync,
     Synced,
 )
-from millstream.storage.retention import ClockGuard
-
-log = logging.getLogger(__name__)
-
-_RECORDS_A_SLICE: Final = 500  # replayed in one go before others get the loop
-_GROUPS_A_SLICE: Final = 100  # looked at in one go, likewise
-
-
-class GroupLog(ABC):
-    """Where changes of groups are kept: the partitions of `__consumer_offsets`."""
-
-    @property
-    @abstractmethod
-    def partitions(self) -> int:
-        """How many there are, or will be."""
-
-    @abstractmethod
-    def append(self, partition: int, records: list[tuple[bytes, bytes | None]]) -> asyncio.Future[None]:
-        """Append *records*, (key, value) each, in this call; the future is done when they are committed.
-
-        Raises Refused if nothing was appended. A future that fails means that
-        nobody knows.
-        """
-
-    @abstractmethod
-    def replay(self, partition: int) -> Iterator[tuple[bytes, bytes | None]]:
-        """Every record of *partition*, oldest first; nothing if there is no such partition yet."""
-
-
-class KnownTopics(Protocol):
-    """Tells which topics there are."""
-
-    def topic(self, name: str) -> Topic:
-        """The topic *name*; Refused if there is none."""
-        ...
-
-    def by_name(self) -> Mapping[str, Topic]:
-        """Every topic; the same mapping as long as nothing has changed."""
-        ...
-
-
-@final
-class _Held:
-    """A group, its timer, and the last of its changes that may not be committed yet."""
-
-    __slots__ = ("committed", "group", "partition", "timer", "timer_ms")
-
-    def __init__(self, group: Group, partition: int) -> None:
-        self.group = group
-        self.partition = partition
-        self.committed: asyncio.Future[None] | None = None
-        self.timer: asyncio.TimerHandle | None = None
-        self.timer_ms = 0
-
-    @property
-    def is_settled(self) -> bool:
-        """Whether all that was written is committed; what failed never is, and is read again."""
-        last = self.committed
-        return last is None or (last.done() and not last.cancelled() and last.exception() is None)
 
 
 @final
@@ -123,99 +46,89 @@ class Groups:
 
     def __init__(
         self,
-        group_log: GroupLog,
+        change_log: ChangeLog,
         topics: KnownTopics,
         clock: Clock,
         random: Random,
         config: Callable[[], GroupConfig],
+        config_of: Callable[[str], GroupConfig] | None = None,
     ) -> None:
-        self._log = group_log
-        self._topics = topics
-        self._clock = clock
+        """*config* is what groups go by, *config_of* what one of them does, if they differ."""
         self._random = random
-        self._config = config
-        self._partitions = 0
-        self._loaded: set[int] = set()
-        self._groups: dict[str, _Held] = {}
-        self._callers: dict[int, asyncio.Future[Any]] = {}
-        self._last_caller = 0
-        self._tasks: list[asyncio.Task[None]] = []
-        self._is_stopped = False
+        self._keeper = GroupKeeper(change_log, topics, clock, config, config_of or (lambda name: config()))
 
     def __len__(self) -> int:
-        return len(self._groups)
+        return len(self._keeper)
 
     @property
     def waiting(self) -> int:
         """How many callers have no answer yet."""
-        return len(self._callers)
+        return self._keeper.waiting
 
     def start(self) -> None:
         """Load all groups, partition by partition, while other work goes on; then look after them."""
-        loop = asyncio.get_running_loop()
-        self._partitions = self._log.partitions
-        self._tasks = [loop.create_task(self._load_all()), loop.create_task(self._keep_up())]
+        self._keeper.start()
 
     async def ready(self) -> None:
         """Return once every group is loaded."""
-        await asyncio.wait(self._tasks[:1])
+        await self._keeper.ready()
 
     def stop(self) -> None:
         """Coordinate nothing any more; whoever waits is sent to look for another coordinator."""
-        self._is_stopped = True
-        for task in self._tasks:
-            task.cancel()
-        self._loaded.clear()
-        for held in list(self._groups.values()):
-            self._drop(held, "this node is shutting down")
+        self._keeper.stop()
 
     def partition_of(self, name: str) -> int:
         """The partition of `__consumer_offsets` that group *name* is written to."""
-        return coordinator_partition(name, self._partitions)
+        return self._keeper.partition_of(name)
 
     # What members ask
 
     def join(self, name: str, join: Join) -> "asyncio.Future[Joined | MemberIdGiven]":
         unique = str(UUID(int=self._random.getrandbits(128), version=4))
-        return self._ask(name, lambda group, caller, now: group.joined(join, caller, unique, now), new=True)
+        return self._keeper.ask(
+            name, lambda group, caller, now: group.joined(join, caller, unique, now), new=True
+        )
 
     def hear(self, name: str, beat: Beat) -> "asyncio.Future[Reconciled]":
         """A heartbeat of the newer protocol, which joins and leaves too."""
         unique = str(UUID(int=self._random.getrandbits(128), version=4))
-        return self._ask(
+        return self._keeper.ask(
             name,
             lambda group, caller, now: group.heard(beat, caller, unique, now),
             new=beat.epoch == JOIN,
         )
 
     def sync(self, name: str, sync: Sync) -> "asyncio.Future[Synced]":
-        return self._ask(name, lambda group, caller, now: group.synced(sync, caller, now))
+        return self._keeper.ask(name, lambda group, caller, now: group.synced(sync, caller, now))
 
     def heartbeat(
         self, name: str, member_id: str, instance_id: str | None, generation: int
     ) -> "asyncio.Future[Heard]":
-        if name and not self._is_stopped and not self._is_loaded(name):
+        if name and self._keeper.is_on_its_way(name):
             # It will be known soon, and a refusal would make the member rejoin for nothing.
             future: asyncio.Future[Heard] = asyncio.get_running_loop().create_future()
             future.set_result(Heard())
             return future
-        return self._ask(
+        return self._keeper.ask(
             name,
             lambda group, caller, now: group.heartbeat(member_id, instance_id, generation, caller, now),
             only_prolongs=True,
         )
 
     def leave(self, name: str, leavers: Sequence[Leaver]) -> "asyncio.Future[Left]":
-        return self._ask(name, lambda group, caller, now: group.left(tuple(leavers), caller, now))
+        return self._keeper.ask(name, lambda group, caller, now: group.left(tuple(leavers), caller, now))
 
     # Offsets
 
     def commit_offsets(self, name: str, commit: Commit) -> "asyncio.Future[Done]":
-        """Keep those offsets whose partitions exist; `Done` tells which could not be kept."""
+        """Keep those offsets whose partitions exist; `Done` tells which could not be kept.
+
+        Those of a transaction are kept once it commits.
+        """
         missing = self._missing((new.topic, new.partition) for new in commit.offsets)
         kept = tuple(new for new in commit.offsets if (new.topic, new.partition) not in missing)
         commit = replace(commit, offsets=kept)
-        return self._ask(
+        return self._keeper.ask(
             name,
             lambda group, caller, now: _with_errors(group.committed(commit, caller, now), missing),
             nameless=True,
@@ -223,21 +136,42 @@ class Groups:
             only_prolongs=True,
         )
 
+    def transaction_ended(
+        self, partition: int, producer_id: int, committed: bool, safe: "asyncio.Future[None]"
+    ) -> None:
+        """The marker in *partition* ends what *producer_id* wrote there; it is committed when *safe* is done.
+
+        What it says is known at once, and told to nobody before that.
+        """
+        self._keeper.transaction_ended(partition, producer_id, committed, safe)
+
     def fetch_offsets(
-        self, name: str, partitions: Sequence[tuple[str, int]] | None, member_id: str = "", epoch: int = -1
+        self,
+        name: str,
+        partitions: Sequence[tuple[str, int]] | None,
+        member_id: str = "",
+        epoch: int = -1,
     ) -> "asyncio.Future[Fetched]":
         """The offsets in *partitions*, or with None all there are, for a member if it says that it is one."""
-        return self._ask(
+        return self._keeper.ask(
             name,
             lambda group, caller, now: group.asked(partitions, caller, member_id, epoch),
             nameless=True,
         )
 
+    def read_up_to(self, name: str, topic: str, partition: int) -> int:
+        """Before which offset group *name* has read a partition, as it has committed; 0 if nobody knows."""
+        try:
+            found = self._keeper.look_at(name).offsets.get(topic, partition)
+        except Refused:  # the group is still being loaded
+            return 0
+        return 0 if found is None else found.offset
+
     def delete_offsets(self, name: str, partitions: Sequence[tuple[str, int]]) -> "asyncio.Future[Done]":
         """Forget offsets of topics that no member reads; `Done` tells which had to stay."""
         missing = self._missing(partitions)
         present = [each for each in partitions if each not in missing]
-        return self._ask(
+        return self._keeper.ask(
             name,
             lambda group, caller, now: _with_errors(group.offsets_deleted(present, caller), missing),
             nameless=True,
@@ -245,291 +179,32 @@ class Groups:
 
     def topic_deleted(self, topic: str) -> None:
         """Forget every group's offsets in *topic*."""
-        for held in list(self._groups.values()):
-            self._carry_out(held, held.group.topic_deleted(topic))
+        self._keeper.topic_deleted(topic)
 
     # What operators ask
 
     def describe(self, name: str) -> Description:
         """The group as it stands, Dead if there is none."""
-        held = self._groups.get(name)
-        if held is None:
-            self._check_loaded(name)
-            return Group(name, self._config).describe()
-        return held.group.describe()
+        return self._keeper.look_at(name).describe()
 
     def describe_modern(self, name: str) -> ModernDescription:
         """The group as it stands; Refused unless it is one of the newer protocol."""
-        held = self._groups.get(name)
-        if held is None:
-            self._check_loaded(name)
-            return Group(name, self._config).describe_modern()
-        return held.group.describe_modern()
+        return self._keeper.look_at(name).describe_modern()
 
     def listed(self) -> list[Listing]:
         """Every group, by name."""
-        if len(self._loaded) < self._partitions:
-            raise Refused(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, "groups are being loaded")
-        known = sorted(self._groups.items())
-        return [held.group.listing() for _, held in known if not held.group.is_nothing]
+        return [group.listing() for group in self._keeper.all() if not group.is_nothing]
 
     def delete(self, name: str) -> "asyncio.Future[Done]":
         """Forget the group and its offsets; Refused if it has members."""
-        return self._ask(name, lambda group, caller, now: group.deleted(caller), nameless=True)
-
-    # Asking a group
-
-    def _ask(
-        self,
-        name: str,
-        step: Callable[[Group, int, Now], Outcome],
-        *,
-        nameless: bool = False,
-        new: bool = False,
-        only_prolongs: bool = False,
-    ) -> asyncio.Future[Any]:
-        """Let the group take *step*; the future is its answer to this caller.
-
-        A group without a name may be asked only if *nameless*, and one more
-        group may come of it only if *new*. A step that *only_prolongs*
-        sessions leaves the timer alone: it fires, finds nothing and is set again.
-        """
-        future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-        try:
-            held = self._find(name, nameless, new)
-        except Refused as refusal:
-            future.set_exception(refusal)
-            future.exception()  # seen: a caller that has gone must not make the loop complain
-            return future
-        self._last_caller += 1
-        caller = self._last_caller
-        self._callers[caller] = future
-        self._carry_out(held, step(held.group, caller, self._now()), only_prolongs)
-        if not future.done():
-            future.add_done_callback(partial(self._answered, held, caller))
-        return future
-
-    def _find(self, name: str, nameless: bool, new: bool) -> _Held:
-        held = self._groups.get(name)
-        if held is not None:
-            return held
-        check_group_id(name, may_be_empty=nameless)
-        self._check_loaded(name)
-        if new and len(self._groups) >= self._config().max_count:
-            raise Refused(ErrorCode.POLICY_VIOLATION, f"group.max.count is {self._config().max_count}")
-        return _Held(self._new(name), self.partition_of(name))
-
-    def _new(self, name: str) -> Group:
-        return Group(name, self._config, self._topics.by_name)
-
-    def _is_loaded(self, name: str) -> bool:
-        return name in self._groups or self.partition_of(name) in self._loaded
-
-    def _check_loaded(self, name: str) -> None:
-        if self._is_stopped:
-            raise Refused(ErrorCode.NOT_COORDINATOR, "this node is shutting down")
-        if not self._is_loaded(name):
-            raise Refused(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, "the group is being loaded")
+        return self._keeper.ask(name, lambda group, caller, now: group.deleted(caller), nameless=True)
 
     def _missing(self, partitions: Iterable[tuple[str, int]]) -> dict[tuple[str, int], ErrorCode]:
         return {
             (topic, index): ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
             for topic, index in partitions
-            if not 0 <= index < self._partition_count(topic)
+            if not 0 <= index < self._keeper.partition_count(topic)
         }
-
-    def _partition_count(self, topic: str) -> int:
-        try:
-            return self._topics.topic(topic).partitions
-        except Refused:
-            return 0
-
-    def _answered(self, held: _Held, caller: int, future: asyncio.Future[Any]) -> None:
-        """The future of one who had to wait is done, by us or by its owner, who has lost interest."""
-        self._callers.pop(caller, None)
-        if future.cancelled() and self._is_current(held):
-            self._carry_out(held, held.group.members.hung_up(caller, self._now()))
-
-    # Carrying out what a group decides
-
-    def _carry_out(self, held: _Held, outcome: Outcome, only_prolongs: bool = False) -> None:
-        if outcome.changes and not self._write(held, outcome):
-            return
-        if held.committed is None or held.is_settled:
-            self._give(outcome.replies)
-        elif outcome.replies or outcome.changes:
-            held.committed.add_done_callback(partial(self._settled, held, outcome.replies))
-        if not only_prolongs or held.group.modern is not None:
-            self._arm(held)
-        self._keep(held)
-
-    def _write(self, held: _Held, outcome: Outcome) -> bool:
-        group = held.group
-        try:
-            held.committed = self._log.append(
-                held.partition, [encode(group.name, change) for change in outcome.changes]
-            )
-        except Refused as refusal:
-            log.warning("group not written group=%r reason=%s", group.name, refusal)
-            self._undo(held, outcome, refusal)
-            return False
-        for change in outcome.changes:
-            group.apply(change)
-            if isinstance(change, GroupSaved):
-                saved = change.group
-                log.info(
-                    "group=%r generation=%d members=%d", group.name, saved.generation, len(saved.members)
-                )
-            elif isinstance(change, EpochWritten) and change.epoch is not None:
-                log.info("group=%r epoch=%d", group.name, change.epoch)
-        return True
-
-    def _undo(self, held: _Held, outcome: Outcome, refusal: Refused) -> None:
-        """Nothing was written, so nothing has happened: go back to what is written."""
-        of_offsets = OffsetSaved | OffsetRemoved
-        touches_members = not all(isinstance(change, of_offsets) for change in outcome.changes)
-        code = as_clients_know_it(refusal.code, of_members=touches_members)
-        self._refuse(outcome.replies, code, refusal.detail)
-        if touches_members:
-            self._give(held.group.restored(self._now(), code, refusal.detail).replies)
-        self._arm(held)
-        self._keep(held)
-
-    def _settled(
-        self, held: _Held, replies: list[tuple[int, Reply]], committed: asyncio.Future[None]
-    ) -> None:
-        error = asyncio.CancelledError() if committed.cancelled() else committed.exception()
-        if error is None:
-            self._give(replies)
-            if self._is_current(held):
-                self._keep(held)
-            return
-        code = (
-            as_clients_know_it(error.code, of_members=True)
-            if isinstance(error, Refused)
-            else ErrorCode.NOT_COORDINATOR
-        )
-        why = "whether this was written is not known"
-        self._refuse(replies, code, why)
-        if self._is_current(held):
-            log.error("groups read again after a failed write partition=%d error=%s", held.partition, error)
-            self._unload(held.partition, why)
-            for _ in self._load(held.partition):
-                pass
-
-    def _give(self, replies: Iterable[tuple[int, Reply]]) -> None:
-        for caller, reply in replies:
-            future = self._callers.pop(caller, None)
-            if future is None or future.done():
-                continue
-            if isinstance(reply, Refused):
-                future.set_exception(reply.with_traceback(None))
-                future.exception()  # seen: a caller that has gone must not make the loop complain
-            else:
-                future.set_result(reply)
-
-    def _refuse(self, replies: Iterable[tuple[int, Reply]], code: ErrorCode, why: str) -> None:
-        self._give((caller, Refused(code, why)) for caller, _ in replies)
-
-    def _is_current(self, held: _Held) -> bool:
-        return self._groups.get(held.group.name) is held
-
-    def _keep(self, held: _Held) -> None:
-        """Remember the group, unless there is nothing to remember."""
-        if not held.group.is_nothing or not held.is_settled:
-            self._groups[held.group.name] = held
-        elif self._is_current(held):
-            del self._groups[held.group.name]
-
-    # Time
-
-    def _now(self) -> Now:
-        # Rounded, so that a timer never fires a fraction before the millisecond it was set for.
-        return Now(round(asyncio.get_running_loop().time() * 1000), self._clock.now_ms())
-
-    def _arm(self, held: _Held) -> None:
-        deadline_ms = held.group.next_deadline_ms()
-        if held.timer is not None:
-            if deadline_ms is not None and held.timer_ms <= deadline_ms:
-                return
-            held.timer.cancel()
-            held.timer = None
-        if deadline_ms is not None:
-            held.timer_ms = deadline_ms
-            held.timer = asyncio.get_running_loop().call_at(deadline_ms / 1000, self._tick, held)
-
-    def _tick(self, held: _Held) -> None:
-        held.timer = None
-        if self._is_current(held):
-            self._carry_out(held, held.group.tick(self._now()))
-
-    async def _keep_up(self) -> None:
-        """Now and then, look for offsets that nobody needs any more."""
-        guard = ClockGuard()
-        while True:
-            await asyncio.sleep(self._config().offsets_retention_check_interval_ms / 1000)
-            now = self._now()
-            if not guard.trusts(now.wall_ms, now.ms):
-                continue  # a clock that was set must not make everything old at once
-            for count, held in enumerate(list(self._groups.values()), 1):
-                if self._is_current(held):
-                    self._carry_out(held, held.group.retention_checked(now))
-                if count % _GROUPS_A_SLICE == 0:
-                    await asyncio.sleep(0)
-
-    # Loading
-
-    async def _load_all(self) -> None:
-        for partition in range(self._partitions):
-            try:
-                for _ in self._load(partition):
-                    await asyncio.sleep(0)
-            except (Refused, OSError) as error:
-                log.error(
-                    "groups not loaded topic=%s partition=%d reason=%s", OFFSETS_TOPIC, partition, error
-                )
-
-    def _load(self, partition: int) -> Iterator[None]:
-        """Read the groups of *partition* from its log, pausing now and then."""
-        groups: dict[str, Group] = {}
-        for count, (key, value) in enumerate(self._log.replay(partition), 1):
-            try:
-                found = decode(key, value)
-            except Refused as refusal:
-                log.error("record skipped topic=%s partition=%d reason=%s", OFFSETS_TOPIC, partition, refusal)
-                continue
-            if found is not None:
-                name, change = found
-                group = groups.get(name)
-                if group is None:
-                    group = groups[name] = self._new(name)
-                group.apply(change)
-            if count % _RECORDS_A_SLICE == 0:
-                yield
-        now = self._now()
-        for group in groups.values():
-            held = _Held(group, partition)
-            group.restored(now)
-            self._arm(held)
-            self._keep(held)
-            for topic in group.offsets.topics():
-                if not self._partition_count(topic):
-                    # It was deleted, and the power went before every group could write so.
-                    self._carry_out(held, group.topic_deleted(topic))
-        self._loaded.add(partition)
-
-    def _unload(self, partition: int, why: str) -> None:
-        """Forget the groups of *partition*; whoever waits is sent to look for another coordinator."""
-        self._loaded.discard(partition)
-        for held in [each for each in self._groups.values() if each.partition == partition]:
-            self._drop(held, why)
-
-    def _drop(self, held: _Held, why: str) -> None:
-        del self._groups[held.group.name]
-        if held.timer is not None:
-            held.timer.cancel()
-            held.timer = None
-        self._give(held.group.members.abandoned(ErrorCode.NOT_COORDINATOR, why).replies)
 
 
 def _with_errors(outcome: Outcome, errors: dict[tuple[str, int], ErrorCode]) -> Outcome:

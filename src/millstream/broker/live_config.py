@@ -28,6 +28,8 @@ _OTHER_NAME: Final = {
     "max.compaction.lag.ms": "log.cleaner.max.compaction.lag.ms",
     "min.cleanable.dirty.ratio": "log.cleaner.min.cleanable.ratio",
     "file.delete.delay.ms": "log.segment.delete.delay.ms",
+    "flush.messages": "log.flush.interval.messages",
+    "flush.ms": "log.flush.interval.ms",
 }
 _ALIASES: Final = {"log.dirs": "log.dir", "broker.id": "node.id"}  # what Kafka's own files mostly say
 _IN_OTHER_UNITS: Final = {
@@ -45,6 +47,7 @@ class Source(IntEnum):
     DYNAMIC_BROKER = 2
     STATIC_BROKER = 4
     DEFAULT = 5
+    GROUP = 8
 
 
 @final
@@ -123,9 +126,13 @@ class LiveConfig:
         """Every name that may be set, Kafka's other names and units included."""
         return sorted([*self._known, *_ALIASES, *_IN_OTHER_UNITS])
 
+    def known(self) -> list[str]:
+        """Every broker-level setting by its own name, also those that do nothing here."""
+        return sorted(self._known)
+
     def entries(self) -> list[Entry]:
-        """Every broker-level setting, by name."""
-        return [self.entry(name) for name in sorted(self._known)]
+        """Every broker-level setting that does something, by name."""
+        return [self.entry(name) for name, one in sorted(self._known.items()) if one.listed]
 
     def entry(self, name: str) -> Entry:
         setting = self.setting(name)

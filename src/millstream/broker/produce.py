@@ -4,10 +4,13 @@ from typing import Final, final
 
 from millstream.broker.commit import Commit
 from millstream.broker.disk_errors import Failed, refusal_of
+from millstream.broker.traffic import Traffic
 from millstream.broker.waiting import Hosted
 from millstream.env.clock import Clock
 from millstream.errors import ErrorCode, Refused
 from millstream.partition.partition import Appended
+from millstream.records.control import Marker
+from millstream.records.runs import Place, Run
 from millstream.storage.space import Space
 
 ACKS_NONE: Final = 0
@@ -22,7 +25,7 @@ class Produce:
 
     def __init__(self, clock: Clock, commit: Commit, space: Space, failed: Failed) -> None:
         self.batches = 0
-        self.bytes = 0
+        self.traffic = Traffic()
         self._clock = clock
         self._commit = commit
         self._space = space
@@ -40,14 +43,58 @@ class Produce:
             hosted.partition.turned_away(records, now_ms)
             raise refusal_of(error, self._failed) from error
         self.batches += 1
-        self.bytes += len(records)
+        count = appended.end_offset - appended.base_offset
+        if hosted.traffic is None:
+            hosted.traffic = Traffic()
+        hosted.traffic.add(count, len(records), now_ms)
+        self.traffic.add(count, len(records), now_ms)
         self._commit.appended(hosted)
         return appended
+
+    def place(self, hosted: Hosted) -> Place | None:
+        """Where a run of batches may go; None if batches must be appended one by one."""
+        return hosted.partition.place(self._clock.now_ms())
+
+    def append_run(self, hosted: Hosted, run: Run) -> bool:
+        """Append *run*; if that cannot be, nothing has changed, and each batch is to be tried by itself."""
+        if not self._space.has_room(len(run.data)):
+            return False
+        try:
+            hosted.partition.append_run(run)
+        except (OSError, Refused):
+            return False
+        self.batches += run.batches
+        now_ms = self._clock.now_ms()
+        count = run.end_offset - run.base_offset
+        if hosted.traffic is None:
+            hosted.traffic = Traffic()
+        hosted.traffic.add(count, len(run.data), now_ms)
+        self.traffic.add(count, len(run.data), now_ms)
+        self._commit.appended(hosted)
+        return True
 
     def append_own(self, hosted: Hosted, records: bytearray) -> Appended:
         """Append a batch of our own making, on a full disk too: what it says frees space, or is small."""
         try:
             appended = hosted.partition.append_own(records, self._clock.now_ms())
+        except OSError as error:
+            raise refusal_of(error, self._failed) from error
+        self._commit.appended(hosted)
+        return appended
+
+    def append_marker(
+        self,
+        hosted: Hosted,
+        marker: Marker,
+        producer_id: int,
+        producer_epoch: int,
+        coordinator_epoch: int,
+    ) -> Appended:
+        """End a producer's transaction in *hosted*, on a full disk too: readers wait for it."""
+        try:
+            appended = hosted.partition.append_marker(
+                marker, producer_id, producer_epoch, coordinator_epoch, self._clock.now_ms()
+            )
         except OSError as error:
             raise refusal_of(error, self._failed) from error
         self._commit.appended(hosted)

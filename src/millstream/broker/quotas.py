@@ -45,8 +45,14 @@ class BrokerQuotas:
             self._revision = item.revision
             self._quotas.set_rules(_from_json(item.value))
 
+    @property
+    def any(self) -> bool:
+        """Whether there is any quota at all."""
+        return bool(self._quotas.rules)
+
     def produced(self, session: Session, size: int) -> None:
-        self._use(PRODUCE, session, size)
+        if self._quotas.limits(PRODUCE):
+            self._use(PRODUCE, session, size)
 
     def consumed(self, session: Session, size: int) -> None:
         self._use(CONSUME, session, size)

@@ -100,6 +100,10 @@ class Topics:
             raise Refused(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"there is no partition {name}-{index}")
         return partitions[index]
 
+    def of(self, name: str) -> list[Hosted]:
+        """Every partition of topic *name*; none if there is no such topic."""
+        return list(self._hosted.get(name, ()))
+
     def all_hosted(self) -> list[Hosted]:
         return [hosted for partitions in self._hosted.values() for hosted in partitions]
 
@@ -206,10 +210,11 @@ class Topics:
         partitions = self._config().num_partitions if new.partitions == -1 else new.partitions
         if partitions < 1:
             raise Refused(ErrorCode.INVALID_PARTITIONS, f"{partitions} partitions; a topic has at least one")
-        if new.replication_factor not in (-1, 1):
+        asked = new.replication_factor
+        replicas = self._config().default_replication_factor if asked == -1 else asked
+        if replicas != 1:
             raise Refused(
-                ErrorCode.INVALID_REPLICATION_FACTOR,
-                f"replication factor {new.replication_factor}, but there is 1 broker",
+                ErrorCode.INVALID_REPLICATION_FACTOR, f"replication factor {replicas}, but there is 1 broker"
             )
         return partitions
 
@@ -249,7 +254,8 @@ class Topics:
         config = self.log_config(topic.configs)
         hosted = self._hosted[topic.name]
         for index in range(len(hosted), topic.partitions):
-            opened = self._store.open_log(topic.name, topic.id, index, config, self._env.clock.now_ms())
+            now_ms = self._env.clock.now_ms()
+            opened = self._store.open_log(topic.name, topic.id, index, config, now_ms, latest_epoch=0)
             hosted.append(Hosted(Partition(topic.name, index, opened)))
             if len(hosted) % _LOGS_A_SLICE == 0:
                 await asyncio.sleep(0)

@@ -13,7 +13,9 @@ from uuid import UUID
 
 TOPIC_PREFIX: Final = "topics/"
 OFFSETS_TOPIC: Final = "__consumer_offsets"
-_INTERNAL: Final = frozenset({OFFSETS_TOPIC})
+TRANSACTIONS_TOPIC: Final = "__transaction_state"
+QUEUES_TOPIC: Final = "__queue_state"
+INTERNAL_TOPICS: Final = frozenset({OFFSETS_TOPIC, TRANSACTIONS_TOPIC, QUEUES_TOPIC})
 
 
 @final
@@ -28,7 +30,7 @@ class Topic:
 
     @property
     def is_internal(self) -> bool:
-        return self.name in _INTERNAL
+        return self.name in INTERNAL_TOPICS
 
     @property
     def key(self) -> str:

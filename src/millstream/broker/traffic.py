@@ -1,0 +1,53 @@
+"""How much passes: counted for good, and as a rate that forgets.
+
+The rate is of about the last minute: what was counted weighs less and less,
+as in a bucket that leaks. Nothing has to be sampled in between.
+"""
+
+from math import exp
+from typing import Final, final
+
+_MEMORY_MS: Final = 60_000
+
+
+@final
+class Meter:
+    """A count, and how fast it grows."""
+
+    __slots__ = ("_at_ms", "_weight", "total")
+
+    def __init__(self) -> None:
+        self.total = 0
+        self._weight = 0.0
+        self._at_ms = 0
+
+    def add(self, amount: int, now_ms: int) -> None:
+        self.total += amount
+        if now_ms != self._at_ms:
+            self._fade(now_ms)
+        self._weight += amount
+
+    def per_second(self, now_ms: int) -> float:
+        if now_ms > self._at_ms:
+            self._fade(now_ms)
+        return self._weight * 1000 / _MEMORY_MS
+
+    def _fade(self, now_ms: int) -> None:
+        if now_ms > self._at_ms:  # a clock that was set back must not make more of it
+            self._weight *= exp((self._at_ms - now_ms) / _MEMORY_MS)
+        self._at_ms = now_ms
+
+
+@final
+class Traffic:
+    """What came in, for one partition or for the node."""
+
+    __slots__ = ("bytes", "records")
+
+    def __init__(self) -> None:
+        self.records = Meter()
+        self.bytes = Meter()
+
+    def add(self, records: int, size: int, now_ms: int) -> None:
+        self.records.add(records, now_ms)
+        self.bytes.add(size, now_ms)
