@@ -9,7 +9,7 @@ from pathlib import Path
 from millstream.broker.config import BrokerConfig
 from millstream.broker.live_config import broker_name
 from millstream.gateways.config import GatewayConfig
-from millstream.groups.config import GroupConfig
+from millstream.groups.config import GroupConfig, GroupOverrides
 from millstream.node.config import NodeConfig
 from millstream.settings import Setting, settings_of
 from millstream.storage.config import LogConfig
@@ -37,6 +37,18 @@ def document() -> str:
         lines += [_row(one.kafka, one) for one in settings_of(group).values()]
         lines.append("")
     lines += [
+        "## One group",
+        "",
+        "What a group may have of its own (resources of type GROUP), in place of the broker's setting with "
+        "`group.` before its name.",
+        "",
+        "| group config | default | meaning |",
+        "|---|---|---|",
+    ]
+    for one in settings_of(GroupOverrides).values():
+        lines.append(f"| `{one.kafka}` | {_default(one)} | {_meaning(one)} |")
+    lines += [
+        "",
         "## Topics",
         "",
         "A topic may override any of these; the second name is the broker's default for topics that do not.",

@@ -8,6 +8,7 @@ print them.
 import difflib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import MISSING, dataclass, field, fields
+from functools import cache
 from typing import Any, Final, TypeVar, final
 
 T = TypeVar("T")
@@ -35,6 +36,7 @@ class Setting:
     many: bool = False
     secret: bool = False
     changeable: bool = True
+    listed: bool = True
 
     def parse(self, value: object) -> Any:
         """*value*, from a config file, a flag or the wire, as this setting's own type."""
@@ -104,8 +106,13 @@ def setting(
     choices: tuple[str, ...] = (),
     secret: bool = False,
     changeable: bool = True,
+    listed: bool = True,
 ) -> T:
-    """A dataclass field that is a setting; *kafka* is its name in files, flags and DescribeConfigs."""
+    """A dataclass field that is a setting; *kafka* is its name in files, flags and DescribeConfigs.
+
+    One that is understood, since files and tools written for Kafka name it, but
+    can change nothing here is not *listed*.
+    """
     extra = {
         "kafka": kafka,
         "meaning": meaning,
@@ -114,6 +121,7 @@ def setting(
         "choices": choices,
         "secret": secret,
         "changeable": changeable,
+        "listed": listed,
     }
     return field(default=default, metadata={_META: extra})
 
@@ -141,7 +149,12 @@ def unknown_setting(name: str, known: Iterable[str]) -> str:
     return f"unknown setting {name!r}" + (f"; did you mean {near[0]!r}?" if near else "")
 
 
-def _declared(group: type) -> Iterator[Setting]:
+@cache
+def _declared(group: type) -> tuple[Setting, ...]:
+    return tuple(_declarations(group))
+
+
+def _declarations(group: type) -> Iterator[Setting]:
     for each in fields(group):
         extra = each.metadata.get(_META)
         if extra is None:

@@ -54,6 +54,20 @@ class GatewayConfig:
         kafka="connections.write.timeout.ms",
         min=100,
     )
+    line_max_bytes: int = setting(
+        2_097_152,
+        "The longest line of the JSON lines and text doors; a longer one is answered with an error.",
+        kafka="line.max.bytes",
+        min=1024,
+        max=1 << 30,
+        changeable=False,
+    )
+    native: bool = setting(
+        True,
+        "Join small requests to one write with compiled code, where that was built; else in plain Python.",
+        kafka="native.enable",
+        changeable=False,
+    )
     fetch_session_slots: int = setting(
         1_000,
         "Incremental fetch sessions kept; the longest unused makes room.",

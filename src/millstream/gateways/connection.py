@@ -6,6 +6,7 @@ many requests under way, so that no client can make the node grow.
 """
 
 import asyncio
+import inspect
 import logging
 from abc import ABC, abstractmethod
 from collections import Counter, deque
@@ -20,6 +21,7 @@ from millstream.gateways.config import GatewayConfig
 log = logging.getLogger(__name__)
 T = TypeVar("T")
 
+_BUFFERS: Final = (bytes, bytearray, memoryview)
 _WRITE_HIGH_BYTES: Final = 1 << 20
 _SCRATCH_BYTES: Final = 256 << 10
 _SWEEP_SECONDS: Final = 1.0
@@ -38,7 +40,6 @@ class Payload(Protocol):
 Piece = Buffer | Payload
 
 
-@final
 class Reply:
     """A place in the order of replies; *pieces* is None until the reply is known."""
 
@@ -46,6 +47,17 @@ class Reply:
 
     def __init__(self) -> None:
         self.pieces: Sequence[Piece] | None = None
+
+
+@final
+class Replies(Reply):
+    """One place for the replies to several *requests* that came one behind the other."""
+
+    __slots__ = ("requests",)
+
+    def __init__(self, requests: int) -> None:
+        super().__init__()
+        self.requests = requests
 
 
 @final
@@ -155,11 +167,13 @@ class Connection(asyncio.BufferedProtocol, ABC):
         self._loop = asyncio.get_running_loop()
         self._max_in_flight = door.config().max_in_flight
         self._replies: deque[Reply] = deque()
+        self._joined = 0  # requests under way, beyond one for each of the replies
         self._waiting: dict[asyncio.Future[Any], Awaitable[Any] | None] = {}
         self._reading = True
         self._writable = True
         self._ending = False
         self._muted: asyncio.TimerHandle | None = None
+        self._in_turn = False
         self._active_at = self._loop.time()
         self._stalled_at: float | None = None
         self._unsent_bytes = 0
@@ -182,8 +196,9 @@ class Connection(asyncio.BufferedProtocol, ABC):
         return (
             not self._writable
             or self._muted is not None
+            or self._in_turn
             or self.door.closing
-            or len(self._replies) >= self._max_in_flight
+            or len(self._replies) + self._joined >= self._max_in_flight
         )
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -199,6 +214,7 @@ class Connection(asyncio.BufferedProtocol, ABC):
         self.door.gone(self)
         self.transport = None
         self._replies.clear()
+        self._joined = 0
         if self._muted is not None:
             self._muted.cancel()
         for future in list(self._waiting):
@@ -226,7 +242,14 @@ class Connection(asyncio.BufferedProtocol, ABC):
         self._replies.append(reply)
         return reply
 
-    def later(self, work: Awaitable[None], awaits: Awaitable[Any]) -> None:
+    def expect_many(self, requests: int) -> Reply:
+        """Keep one place for the replies to so many requests, which are handled together."""
+        reply = Replies(requests)
+        self._replies.append(reply)
+        self._joined += requests - 1
+        return reply
+
+    def later(self, work: Awaitable[None], awaits: Awaitable[Any] | None) -> None:
         """Run *work* on behalf of this client, no longer than it stays; what it *awaits* ends with it."""
         task = asyncio.ensure_future(work)
         self._waiting[task] = awaits
@@ -237,26 +260,48 @@ class Connection(asyncio.BufferedProtocol, ABC):
         self._waiting[future] = None
         future.add_done_callback(partial(self._given, then))
 
+    def take_turn(self, future: "asyncio.Future[T]", then: "Callable[[asyncio.Future[T]], None]") -> None:
+        """Begin nothing else for this client until *future* is done; then call *then* with it."""
+        self._in_turn = True
+        self.hold()
+        self._waiting[future] = None
+        future.add_done_callback(partial(self._turn_over, then))
+
+    def _turn_over(self, then: "Callable[[asyncio.Future[T]], None]", future: "asyncio.Future[T]") -> None:
+        self._waiting.pop(future, None)
+        self._in_turn = False
+        if not future.cancelled():
+            then(future)
+            self.relax()
+
     def flush(self) -> None:
         """Send every reply that is known and whose turn it is."""
-        if self.transport is None or self.transport.is_closing():
+        transport = self.transport
+        if transport is None or transport.is_closing():
             return
         replies = self._replies
-        while self._writable and replies and replies[0].pieces is not None:
+        while self._writable and replies and (pieces := replies[0].pieces) is not None:
+            if len(replies) == 1 and len(pieces) == 1 and type(pieces[0]) is bytes:  # as most are
+                replies.clear()
+                transport.write(pieces[0])
+                break
             out: list[Buffer] = []
             size = 0
             while replies and replies[0].pieces is not None and size < _WRITE_HIGH_BYTES:
-                for piece in replies.popleft().pieces or ():
-                    data = piece if isinstance(piece, bytes | bytearray | memoryview) else piece.read()
+                reply = replies.popleft()
+                if isinstance(reply, Replies):
+                    self._joined -= reply.requests - 1
+                for piece in reply.pieces or ():
+                    data = piece if isinstance(piece, _BUFFERS) else piece.read()
                     size += len(data)
                     out.append(data)
             if len(out) == 1:
-                self.transport.write(out[0])
+                transport.write(out[0])
             elif out:
-                self.transport.writelines(out)
+                transport.writelines(out)
         self._active_at = self._loop.time()
         if self._ending and not replies:
-            self.transport.close()
+            transport.close()
 
     def hold(self) -> None:
         """Stop reading."""
@@ -332,8 +377,7 @@ class Connection(asyncio.BufferedProtocol, ABC):
     def _finished(self, task: "asyncio.Future[None]") -> None:
         awaited = self._waiting.pop(task, None)
         if task.cancelled():
-            if asyncio.iscoroutine(awaited):
-                awaited.close()  # the client left before it was begun
+            _abandon(awaited)  # the client may have left before it was begun
             return
         error = task.exception()
         if error is not None:
@@ -342,3 +386,12 @@ class Connection(asyncio.BufferedProtocol, ABC):
     def _unmute(self) -> None:
         self._muted = None
         self.relax()
+
+
+def _abandon(work: object) -> None:
+    """Close *work* if it was never begun, and whatever it was given to await: nobody else would."""
+    if inspect.iscoroutine(work) and inspect.getcoroutinestate(work) == inspect.CORO_CREATED:
+        given = {} if work.cr_frame is None else work.cr_frame.f_locals
+        for each in list(given.values()):
+            _abandon(each)
+        work.close()

@@ -15,12 +15,15 @@ from typing import Final, final
 from millstream.broker.config import BrokerConfig
 from millstream.broker.live_config import LiveConfig
 from millstream.gateways.config import GatewayConfig
+from millstream.gateways.http.config import HttpConfig
 from millstream.groups.config import GroupConfig
+from millstream.queues.config import QueueConfig
 from millstream.settings import InvalidSetting, setting, settings_of
+from millstream.transactions.config import TransactionConfig
 
 ENV_PREFIX: Final = "MILLSTREAM_"
 _NOT_SETTINGS: Final = frozenset(
-    {"MILLSTREAM_CONFIG", "MILLSTREAM_BROKERS"}
+    {"MILLSTREAM_CONFIG", "MILLSTREAM_BROKERS", "MILLSTREAM_TINYMQ"}
 )  # read by the command line itself
 
 
@@ -40,6 +43,30 @@ class NodeConfig:
         kafka="advertised.listeners",
         changeable=False,
     )
+    jsonl_listener: str = setting(
+        "127.0.0.1:4040",
+        "Address to serve JSON lines (TinyMQ's protocol) on; empty for none.",
+        kafka="jsonl.listener",
+        changeable=False,
+    )
+    text_listener: str = setting(
+        "127.0.0.1:9000",
+        "Address to serve lines of text (K-Queue's protocol) on; empty for none.",
+        kafka="text.listener",
+        changeable=False,
+    )
+    http_queue_listener: str = setting(
+        "127.0.0.1:3000",
+        "Address to serve the HTTP queue API (Panda-Q's) on; empty for none.",
+        kafka="http.queue.listener",
+        changeable=False,
+    )
+    admin_listener: str = setting(
+        "127.0.0.1:8080",
+        "Address to serve the admin REST API, health and metrics on; empty for none.",
+        kafka="admin.listener",
+        changeable=False,
+    )
     log_level: str = setting(
         "info",
         "How much to log.",
@@ -56,7 +83,21 @@ class NodeConfig:
     )
 
 
-GROUPS: Final = (NodeConfig, BrokerConfig, GatewayConfig, GroupConfig)
+OTHER_LISTENERS: Final = (
+    "jsonl.listener",
+    "text.listener",
+    "http.queue.listener",
+    "admin.listener",
+)  # of doors besides Kafka's, each shut if empty
+GROUPS: Final = (
+    NodeConfig,
+    BrokerConfig,
+    GatewayConfig,
+    HttpConfig,
+    GroupConfig,
+    TransactionConfig,
+    QueueConfig,
+)
 
 
 @final
@@ -78,10 +119,19 @@ class Listener:
     advertised: Address | None = field(default=None)
 
 
-def load(file: Path | None, environment: Mapping[str, str], flags: Mapping[str, object]) -> LiveConfig:
-    """The node's settings; InvalidSetting says what is wrong, and where."""
+def load(
+    file: Path | None,
+    environment: Mapping[str, str],
+    flags: Mapping[str, object],
+    first: tuple[str, Mapping[str, object]] = ("", {}),
+) -> LiveConfig:
+    """The node's settings; InvalidSetting says what is wrong, and where.
+
+    *first* are settings from a place of that name, which all others count more than.
+    """
     values: dict[str, object] = {}
     for place, given in (
+        first,
         (str(file), {} if file is None else read_file(file)),
         ("the environment", from_environment(environment)),
         ("the command line", flags),
@@ -92,7 +142,12 @@ def load(file: Path | None, environment: Mapping[str, str], flags: Mapping[str, 
             raise InvalidSetting(f"{place}: {error}") from None
         values |= given
     live = LiveConfig(GROUPS, values)
-    listeners_of(live.get(NodeConfig))
+    config = live.get(NodeConfig)
+    listeners_of(config)
+    door_listener(config.jsonl_listener, "jsonl.listener")
+    door_listener(config.http_queue_listener, "http.queue.listener")
+    door_listener(config.admin_listener, "admin.listener")
+    door_listener(config.text_listener, "text.listener")
     return live
 
 
@@ -133,13 +188,18 @@ def listeners_of(config: NodeConfig) -> list[Listener]:
     return [Listener(*pair) for pair in zip(bind, advertised or [None] * len(bind), strict=True)]
 
 
-def _address(text: str, name: str) -> Address:
+def door_listener(text: str, name: str) -> Address | None:
+    """Where a door other than Kafka's is to listen, by the setting *name*; None if it is to be shut."""
+    return _address(text, name, "127.0.0.1:4040") if text else None
+
+
+def _address(text: str, name: str, example: str = "PLAINTEXT://127.0.0.1:9092") -> Address:
     scheme, separator, rest = text.rpartition("://")
     if separator and scheme.upper() != "PLAINTEXT":
         raise InvalidSetting(f"{name}: {scheme} is not served; PLAINTEXT is")
     host, colon, port = rest.rpartition(":")
     if not colon or not port.isdecimal() or int(port) > 65535:
-        raise InvalidSetting(f"{name}: {text!r} is no address; write it as PLAINTEXT://127.0.0.1:9092")
+        raise InvalidSetting(f"{name}: {text!r} is no address; write it as {example}")
     return Address(host.strip("[]") or "0.0.0.0", int(port))
 
 

@@ -7,6 +7,7 @@ Stop: the doors first, then a last sync, then a note that all was closed cleanly
 import asyncio
 import base64
 import logging
+from collections.abc import Awaitable, Callable
 from typing import Final, final
 from uuid import UUID
 
@@ -17,10 +18,14 @@ from millstream.env.disk import DiskFailed
 from millstream.env.environment import Env
 from millstream.env.registry import ABSENT
 from millstream.gateways.config import GatewayConfig
-from millstream.gateways.connection import Door
-from millstream.gateways.kafka.connection import KafkaConnection
+from millstream.gateways.connection import Connection, Door
+from millstream.gateways.http.config import HttpConfig
+from millstream.gateways.jsonl.connection import JsonConnection
+from millstream.gateways.kafka.connection import Dispatches, KafkaConnection
 from millstream.gateways.kafka.dispatch import Dispatch
-from millstream.node.config import Address, Listener, NodeConfig, listeners_of
+from millstream.gateways.kafka.faults import Faults, FaultyDispatch
+from millstream.gateways.text.connection import TextConnection
+from millstream.node.config import Address, Listener, NodeConfig, door_listener, listeners_of
 from millstream.storage.store import Store
 
 log = logging.getLogger(__name__)
@@ -36,13 +41,27 @@ class CannotListen(OSError):
 
 @final
 class Node:
-    """*broker* and *addresses* are there once it is started."""
+    """*broker* and *addresses*, of Kafka's door and of the *others* by name, are there once it is started.
 
-    def __init__(self, env: Env, live: LiveConfig) -> None:
+    *by_setting* has the others' addresses too, by the setting that opened them. *faults* are for
+    testing its clients; *before_doors* is done when all is ready but the doors.
+    """
+
+    def __init__(
+        self,
+        env: Env,
+        live: LiveConfig,
+        faults: Faults | None = None,
+        before_doors: Callable[[Broker], Awaitable[None]] | None = None,
+    ) -> None:
         self.broker: Broker
         self.addresses: list[Address] = []
+        self.others: dict[str, Address] = {}
+        self.by_setting: dict[str, Address] = {}
         self._env = env
         self._live = live
+        self._faults = faults
+        self._before_doors = before_doors
         config = live.get(BrokerConfig)
         self._store = Store(
             env.disk, ballast_bytes=config.ballast_bytes, min_free_percent=config.min_free_percent
@@ -57,11 +76,19 @@ class Node:
             data_dir = self._live.get(NodeConfig).data_dir
             self.broker = Broker(self._env, self._live, self._store, await self._cluster_id(), data_dir)
             await self.broker.start()
+            if self._before_doors is not None:
+                await self._before_doors(self.broker)
+            limits = self._live.get(GatewayConfig)
             dispatch = Dispatch(
-                self.broker, self._live.get(GatewayConfig).fetch_session_slots, self._env.random
+                self.broker, limits.fetch_session_slots, self._env.random, native=limits.native
             )
-            for listener in listeners_of(self._live.get(NodeConfig)):
-                await self._listen(listener, dispatch)
+            served = dispatch if self._faults is None else FaultyDispatch(dispatch, self._faults)
+            config = self._live.get(NodeConfig)
+            for listener in listeners_of(config):
+                await self._serve_kafka(listener, served)
+            await self._serve("JSON lines", config.jsonl_listener, "jsonl.listener", JsonConnection)
+            await self._serve("text", config.text_listener, "text.listener", TextConnection)
+            await self._serve_http(config)
         except BaseException:
             for server in self._servers:
                 server.close()
@@ -83,6 +110,23 @@ class Node:
             await self._close_store()
         await self._env.registry.stop()
 
+    def drop_connections(self, client_id: str | None = None) -> int:
+        """Cut off every Kafka client, or those that call themselves *client_id*; how many there were."""
+        dropped = 0
+        for door in self._doors:
+            for connection in list(door.connections):
+                if isinstance(connection, KafkaConnection) and client_id in (None, connection.client_id):
+                    connection.abort()
+                    dropped += 1
+        return dropped
+
+    def descriptors(self) -> list[int]:
+        """Every socket it has open, for a forked child, which must not keep them open for longer."""
+        transports = [connection.transport for door in self._doors for connection in list(door.connections)]
+        sockets = [each.get_extra_info("socket") for each in transports if each is not None]
+        sockets += [socket for server in self._servers for socket in server.sockets]
+        return [fd for fd in (each.fileno() for each in sockets if each is not None) if fd >= 0]
+
     async def _close_store(self) -> None:
         try:
             await asyncio.get_running_loop().run_in_executor(None, self._store.close)
@@ -92,26 +136,67 @@ class Node:
             # All that was acknowledged is safe. What is missing only saves time at the next start.
             log.warning("no room for a goodbye: the next start will take longer error=%s", error.strerror)
 
-    async def _listen(self, listener: Listener, dispatch: Dispatch) -> None:
-        door = Door("kafka", lambda: self._live.get(GatewayConfig), self.broker.quotas.connects)
+    async def _serve_kafka(self, listener: Listener, dispatch: Dispatches) -> None:
         advertised = listener.advertised and (listener.advertised.host, listener.advertised.port)
+        door = self._door("kafka")
+        self.addresses.append(
+            await self._listen(
+                door, listener.bind, "listeners", lambda: KafkaConnection(door, dispatch, advertised)
+            )
+        )
+
+    async def _serve(
+        self, name: str, listener: str, setting: str, connection: Callable[[Door, Broker], Connection]
+    ) -> None:
+        """Open the door *name* where its *setting* says, if it does."""
+        bind = door_listener(listener, setting)
+        if bind is not None:
+            door = self._door(name)
+            address = await self._listen(door, bind, setting, lambda: connection(door, self.broker))
+            self.others[name] = self.by_setting[setting] = address
+
+    async def _serve_http(self, config: NodeConfig) -> None:
+        if not config.http_queue_listener and not config.admin_listener:
+            return
+        from millstream.gateways.http.node import admin_connections, queue_connections
+
+        queue = queue_connections(self.broker, self._env.clock, lambda: self._live.get(HttpConfig))
+        admin = admin_connections(
+            self.broker,
+            self._env.clock,
+            lambda: self._live.get(HttpConfig),
+            self._kafka_address,
+            lambda: self._doors,
+        )
+        await self._serve("the HTTP queue", config.http_queue_listener, "http.queue.listener", queue)
+        await self._serve("the admin API", config.admin_listener, "admin.listener", admin)
+
+    def _kafka_address(self) -> tuple[str, int]:
+        """Where clients of the Kafka protocol reach this node."""
+        for listener, bound in zip(listeners_of(self._live.get(NodeConfig)), self.addresses, strict=True):
+            address = listener.advertised or bound
+            return address.host, address.port
+        return "127.0.0.1", 9092
+
+    def _door(self, name: str) -> Door:
+        return Door(name, lambda: self._live.get(GatewayConfig), self.broker.quotas.connects)
+
+    async def _listen(
+        self, door: Door, bind: Address, setting: str, connection: Callable[[], Connection]
+    ) -> Address:
         try:
             server = await asyncio.get_running_loop().create_server(
-                lambda: KafkaConnection(door, dispatch, advertised),
-                listener.bind.host,
-                listener.bind.port,
-                backlog=_BACKLOG,
-                reuse_address=True,
+                connection, bind.host, bind.port, backlog=_BACKLOG, reuse_address=True
             )
         except OSError as error:
             raise CannotListen(
                 error.errno,
-                f"cannot listen on {listener.bind}: {error.strerror}; see the setting 'listeners'",
+                f"cannot listen on {bind}: {error.strerror}; see the setting '{setting}'",
             ) from error
         self._doors.append(door)
         self._servers.append(server)
-        port = server.sockets[0].getsockname()[1] if server.sockets else listener.bind.port
-        self.addresses.append(Address(listener.bind.host, port))
+        port = server.sockets[0].getsockname()[1] if server.sockets else bind.port
+        return Address(bind.host, port)
 
     async def _cluster_id(self) -> str:
         """This cluster's name for itself, chosen when it first started."""

@@ -1,4 +1,4 @@
-"""What a config request can be about: a topic, or this broker."""
+"""What a config request can be about: a topic, this broker, or a group."""
 
 from typing import Final
 
@@ -7,7 +7,8 @@ from millstream.errors import ErrorCode, Refused
 
 TOPIC: Final = 2
 BROKER: Final = 4
-_NAMES: Final = {0: "unknown", 8: "broker logger", 16: "client metrics", 32: "group"}
+GROUP: Final = 32
+_NAMES: Final = {0: "unknown", 8: "broker logger", 16: "client metrics"}
 
 
 def check_resource(broker: Broker, type: int, name: str) -> None:
@@ -17,6 +18,9 @@ def check_resource(broker: Broker, type: int, name: str) -> None:
     elif type == BROKER:
         if name not in ("", str(broker.node_id)):
             raise Refused(ErrorCode.INVALID_REQUEST, f"this is broker {broker.node_id}, not {name!r}")
+    elif type == GROUP:
+        if not name:
+            raise Refused(ErrorCode.INVALID_REQUEST, "a group needs a name; there are no defaults for all")
     else:
         raise Refused(
             ErrorCode.INVALID_REQUEST, f"resources of type {_NAMES.get(type, type)} have no configs here"

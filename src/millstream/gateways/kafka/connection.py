@@ -10,17 +10,21 @@ import asyncio
 import struct
 from collections.abc import Awaitable, Sequence
 from functools import partial
-from typing import Final, final
+from typing import Final, Protocol, final
 
 from millstream.broker.session import Session
+from millstream.env.disk import Buffer
 from millstream.errors import Refused
 from millstream.gateways.connection import Connection, Door, Piece, Reply
-from millstream.gateways.kafka.dispatch import Dispatch, Request
+from millstream.gateways.kafka.dispatch import Request
+from millstream.gateways.kafka.in_turn import Answer, InTurn, Settled
+from millstream.gateways.kafka.lanes import Lane
 from millstream.wire.frame import check_size
 from millstream.wire.message import Message
 
 _SIZE: Final = struct.Struct(">i")
 _SIZE_BYTES: Final = 4
+_PRODUCE: Final = 0
 _MIN_REQUEST_BYTES: Final = 8
 _FREE_BYTES: Final = 64 << 10  # frames up to this size borrow nothing from the budget
 _LEAST_BYTES: Final = 1024
@@ -31,9 +35,27 @@ _KEEP_BYTES: Final = (
 _KEEP_SECONDS: Final = 2.0
 
 
+class Dispatches(Protocol):
+    """What a connection needs of the door's table of handlers."""
+
+    def read(self, frame: memoryview, /) -> Request: ...
+
+    def handle(self, session: Session, request: Request) -> Answer: ...
+
+    def owed_ms(self, session: Session, /) -> int: ...
+
+    def write(self, request: Request, response: Message) -> Sequence[Piece]: ...
+
+    def learn(self, frame: memoryview, request: Request, last: Lane | None, /) -> Lane | None: ...
+
+    def take(
+        self, session: Session, lane: Lane, view: memoryview, start: int, most: int, /
+    ) -> "tuple[int, int, bytearray | asyncio.Future[Buffer] | None]": ...
+
+
 @final
 class KafkaConnection(Connection):
-    def __init__(self, door: Door, dispatch: Dispatch, advertised: tuple[str, int] | None) -> None:
+    def __init__(self, door: Door, dispatch: Dispatches, advertised: tuple[str, int] | None) -> None:
         super().__init__(door)
         self._dispatch = dispatch
         self._advertised = advertised
@@ -45,6 +67,13 @@ class KafkaConnection(Connection):
         self._borrowed = 0
         self._began_at: float | None = None
         self._held = b""  # received, but not to be handled while busy
+        self._lane: Lane | None = None  # what the last request that wrote was on
+        self._has_lanes = self._request_max_bytes >= len(door.scratch)  # else each needs its size checked
+
+    @property
+    def client_id(self) -> str:
+        """What the client last called itself."""
+        return self._session.client_id
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         super().connection_made(transport)
@@ -101,12 +130,39 @@ class KafkaConnection(Connection):
             stop = start + _SIZE_BYTES + size
             if stop > end:
                 break
+            if self._lane is not None:
+                after = self._take_lane(self._lane, view, start)
+                if after > start:
+                    start = after
+                    continue
             self._handle(view[start + _SIZE_BYTES : stop])
             if self.transport is None or self.transport.is_closing():
                 return
             start = stop
         if start < end:
             self._begin(view[start:])
+
+    def _take_lane(self, lane: Lane, view: memoryview, start: int) -> int:
+        """Handle together all requests from *start* that are on *lane*; where they end."""
+        try:
+            stop, requests, answer = self._dispatch.take(
+                self._session, lane, view, start, self._max_in_flight - len(self._replies) - self._joined
+            )
+        except Exception as error:
+            self.failed(error)
+            return len(view)
+        if answer is not None:
+            reply = self.expect_many(requests)
+            if isinstance(answer, bytearray):
+                reply.pieces = (answer,)
+            else:
+                self.when(answer, partial(self._replied, reply))
+        return stop
+
+    def _replied(self, reply: Reply, data: Buffer) -> None:
+        reply.pieces = (data,)
+        self.flush()
+        self.relax()
 
     def _legal(self, size: int, prefix: memoryview) -> bool:
         if _MIN_REQUEST_BYTES <= size <= self._request_max_bytes:
@@ -148,7 +204,9 @@ class KafkaConnection(Connection):
             return
         if self._filled == self._frame_bytes:
             self._began_at = None
-            self._handle(memoryview(self._buffer)[_SIZE_BYTES : self._frame_bytes])
+            whole = memoryview(self._buffer)[: self._frame_bytes]
+            if self._lane is None or self.busy or not self._take_lane(self._lane, whole, 0):
+                self._handle(whole[_SIZE_BYTES:])
             if len(self._buffer) > _KEEP_BYTES or self.door.budget.is_short:
                 self._drop_buffer()
         elif self._filled == len(self._buffer):
@@ -202,6 +260,8 @@ class KafkaConnection(Connection):
                     self._session.advertised,
                 )
             response = self._dispatch.handle(self._session, request)
+            if self._has_lanes and request.key == _PRODUCE:
+                self._lane = self._dispatch.learn(frame, request, self._lane)
         except Refused as refusal:
             self.refuse(refusal.detail)
             return
@@ -212,13 +272,39 @@ class KafkaConnection(Connection):
             self._throttle(self._session, None)
             return
         reply = self.expect()
+        if isinstance(response, InTurn):
+            self.take_turn(response.answer, partial(self._resumed, reply, self._session, request))
+        else:
+            self._expected(reply, self._session, request, response)
+
+    def _resumed(
+        self, reply: Reply, session: Session, request: Request, answer: "asyncio.Future[Settled]"
+    ) -> None:
+        """The request that others had to wait for has its answer, or is as far as any other."""
+        try:
+            response = answer.result()
+        except Refused as refusal:
+            self.refuse(refusal.detail)
+            return
+        except Exception as error:
+            self.failed(error)
+            return
+        if response is None:
+            self._reply(reply, session, request, None)
+            return
+        self._expected(reply, session, request, response)
+        self.flush()
+
+    def _expected(
+        self, reply: Reply, session: Session, request: Request, response: Message | Awaitable[Message | None]
+    ) -> None:
         if isinstance(response, Message):
-            self._throttle(self._session, response)
+            self._throttle(session, response)
             reply.pieces = self._dispatch.write(request, response)
         elif isinstance(response, asyncio.Future):
-            self.when(response, partial(self._reply, reply, self._session, request))
+            self.when(response, partial(self._reply, reply, session, request))
         else:
-            self.later(self._answer(reply, self._session, request, response), response)
+            self.later(self._answer(reply, session, request, response), response)
 
     async def _answer(
         self, reply: Reply, session: Session, request: Request, response: Awaitable[Message | None]

@@ -6,17 +6,20 @@ with the few it needs.
 
 import asyncio
 import struct
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from random import Random
 from typing import Final, cast, final
 
 from millstream.broker.broker import Broker
 from millstream.broker.session import Session
+from millstream.env.disk import Buffer
 from millstream.errors import ErrorCode, Refused
 from millstream.gateways.connection import Piece
 from millstream.gateways.kafka.fetch_sessions import FetchSessions
 from millstream.gateways.kafka.handlers import api_versions, fetch, produce
+from millstream.gateways.kafka.in_turn import Answer
+from millstream.gateways.kafka.lanes import Lane, Lanes
 from millstream.gateways.kafka.served import served
 from millstream.wire.apis import API_VERSIONS, APIS, Api, RequestHeader, write_response_header
 from millstream.wire.fast import Produced, read_produce
@@ -29,7 +32,6 @@ _METADATA: Final = 3
 _SIZE: Final = struct.Struct(">i")
 _HANDLERS: Final = "millstream.gateways.kafka.handlers."
 
-Answer = Message | Awaitable[Message | None] | None
 Handler = Callable[[Broker, Session, Message, int], Answer]
 
 
@@ -54,11 +56,12 @@ class Request:
 class Dispatch:
     """The Kafka door's table of handlers. *calls* counts requests by API."""
 
-    def __init__(self, broker: Broker, session_slots: int, random: Random) -> None:
+    def __init__(self, broker: Broker, session_slots: int, random: Random, *, native: bool = True) -> None:
         self.calls = dict.fromkeys(served(), 0)
         self.sessions = FetchSessions(session_slots, random)
         self._broker = broker
         self._handlers: dict[int, Handler] = {}
+        self._lanes = Lanes(broker, plain=not native)
 
     def read(self, frame: memoryview) -> Request:
         """The request in *frame*; Refused means that the connection must be closed."""
@@ -97,6 +100,25 @@ class Dispatch:
     def owed_ms(self, session: Session) -> int:
         """How long *session* must wait for what it has used."""
         return self._broker.quotas.owed_ms(session)
+
+    def topic_name(self, topic: str | bytes) -> str:
+        """The name of a topic that a request names by name or by id; empty if there is none."""
+        return topic if isinstance(topic, str) else self._broker.topics.image.names.get(topic, "")
+
+    def learn(self, frame: memoryview, request: Request, last: Lane | None) -> Lane | None:
+        """What later requests may share with this one, which was received as *frame*; see `lanes.py`."""
+        message = request.message
+        if not isinstance(message, tuple):
+            return None
+        return self._lanes.learn(frame, request.version, request.client_id, message, last)
+
+    def take(
+        self, session: Session, lane: Lane, view: memoryview, start: int, most: int
+    ) -> "tuple[int, int, bytearray | asyncio.Future[Buffer] | None]":
+        """Handle at once all requests from *start* that are on *lane*, *most* of them at the most."""
+        taken = self._lanes.take(session, lane, view, start, most)
+        self.calls[_PRODUCE] += taken[1]
+        return taken
 
     def _handle(self, session: Session, request: Request) -> Answer:
         message = request.message

@@ -91,6 +91,9 @@ class FetchSessions:
     def __len__(self) -> int:
         return len(self._sessions)
 
+    def get(self, id: int) -> FetchSession | None:
+        return self._sessions.get(id)
+
     def begin(self, request: FetchRequest, uses_ids: bool, now: float) -> FetchSession | None:
         """The session that *request* wants to begin or go on with; None if it is to be served without."""
         if request.session_epoch == FINAL_EPOCH:

@@ -28,7 +28,10 @@ from millstream.wire.messages.api_versions import (
 _SOFTWARE: Final = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?\Z")
 _SOFTWARE_FROM: Final = 3
 _ZERO_FROM: Final = 4
-_FEATURES: Final = {"group.version": 1}  # each with the level it is at; 0 would be off
+_FEATURES: Final = {
+    "group.version": 1,
+    "transaction.version": 2,
+}  # each with the level it is at; 0 would be off
 
 
 def handle(

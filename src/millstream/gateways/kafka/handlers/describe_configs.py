@@ -15,7 +15,7 @@ from millstream.broker.broker import Broker
 from millstream.broker.configs import Described
 from millstream.broker.session import Session
 from millstream.errors import Refused
-from millstream.gateways.kafka.config_resources import TOPIC, check_resource
+from millstream.gateways.kafka.config_resources import BROKER, TOPIC, check_resource
 from millstream.settings import Setting
 from millstream.wire.messages.describe_configs import (
     DescribeConfigsRequest,
@@ -51,8 +51,10 @@ def _described(broker: Broker, session: Session, resource: DescribeConfigsReques
     check_resource(broker, resource.resource_type, resource.resource_name)
     if resource.resource_type == TOPIC:
         described = broker.describe_topic_configs(session, resource.resource_name)
-    else:
+    elif resource.resource_type == BROKER:
         described = broker.describe_broker_configs(session)
+    else:
+        described = broker.describe_group_configs(session, resource.resource_name)
     keys = resource.configuration_keys
     return described if not keys else [each for each in described if each.entry.name in keys]
 

@@ -4,6 +4,8 @@ Behaviour
 - Whole batches, the first of which may begin before the offset asked for.
 - The first partition with something to give gives at least one batch, however small the limits.
 - Answered at once when there is enough, or an error to tell; else when there is, or the wait is over.
+- Who reads committed records gets them up to the last stable offset, and is told which transactions in
+  them were aborted; nobody else is.
 - Records stay ranges of a file until they are sent.
 - A replica id is not believed: whoever fetches gets what a consumer gets, up to the high watermark.
 
@@ -32,6 +34,7 @@ from millstream.wire.messages.fetch import (
     FetchRequest,
     FetchRequestPartition,
     FetchResponse,
+    FetchResponseAbortedTransaction,
     FetchResponseDivergingEpoch,
     FetchResponsePartition,
     FetchResponseTopic,
@@ -53,9 +56,10 @@ def handle(
         asked = list(places(request))
     else:
         asked = [(place, remembered.wanted) for place, remembered in kept.partitions.items()]
-    wanted = [_wanted(broker, place, partition, uses_ids) for place, partition in asked]
+    read_committed = request.isolation_level == _READ_COMMITTED
+    wanted = [_wanted(broker, place, partition, uses_ids, read_committed) for place, partition in asked]
     fresh = kept is None or request.session_epoch == 0
-    reply = _Reply(asked, kept, fresh, request.isolation_level == _READ_COMMITTED)
+    reply = _Reply(asked, kept, fresh)
     found = broker.fetch(session, wanted, request.max_bytes, request.min_bytes, request.max_wait_ms)
     return reply.response(found) if isinstance(found, list) else reply.later(found)
 
@@ -63,19 +67,17 @@ def handle(
 class _Reply:
     """What is needed to answer once the broker has."""
 
-    __slots__ = ("_asked", "_committed", "_fresh", "_kept")
+    __slots__ = ("_asked", "_fresh", "_kept")
 
     def __init__(
         self,
         asked: Sequence[tuple[Place, FetchRequestPartition]],
         kept: FetchSession | None,
         fresh: bool,
-        committed: bool,
     ) -> None:
         self._asked = asked
         self._kept = kept
         self._fresh = fresh
-        self._committed = committed
 
     async def later(self, found: Awaitable[list[Found]]) -> FetchResponse:
         return self.response(await found)
@@ -113,9 +115,9 @@ class _Reply:
             partition_index=index,
             error_code=found.error,
             high_watermark=found.high_watermark,
-            last_stable_offset=found.high_watermark,
+            last_stable_offset=found.last_stable_offset,
             log_start_offset=found.start_offset,
-            aborted_transactions=[] if self._committed else None,
+            aborted_transactions=_aborted(found),
             records=b"" if found.records is None else found.records,
         )
         if found.diverging is not None:
@@ -123,7 +125,15 @@ class _Reply:
         return partition
 
 
-def _wanted(broker: Broker, place: Place, partition: FetchRequestPartition, uses_ids: bool) -> Wanted:
+def _aborted(found: Found) -> list[FetchResponseAbortedTransaction] | None:
+    if found.aborted is None:
+        return None
+    return [FetchResponseAbortedTransaction(each.producer_id, each.first_offset) for each in found.aborted]
+
+
+def _wanted(
+    broker: Broker, place: Place, partition: FetchRequestPartition, uses_ids: bool, read_committed: bool
+) -> Wanted:
     name, id, index = place
     refused: ErrorCode | None = None
     if uses_ids:
@@ -139,4 +149,5 @@ def _wanted(broker: Broker, place: Place, partition: FetchRequestPartition, uses
         partition.current_leader_epoch,
         partition.last_fetched_epoch,
         refused,
+        read_committed,
     )

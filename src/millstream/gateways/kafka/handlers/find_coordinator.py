@@ -1,10 +1,11 @@
-"""FindCoordinator (key 10), versions 0 to 6: which broker looks after a group.
+"""FindCoordinator (key 10), versions 0 to 6: which broker looks after a group or a transactional id.
 
 Behaviour
 - On one node that is always this one, at the address the client came in by.
-- The first question makes the topic that groups are written to, so that whoever has an answer can go on.
-- Key type 0 is a group. Any other is an INVALID_REQUEST, with a message; so is 1, a transactional id, as long
-  as transactions are not served: clients give up at once, where they would try "not available" for a minute.
+- The first question makes the topic that groups, or transactions, are written to, so that whoever has an
+  answer can go on.
+- Key type 0 is a group and 1 a transactional id. Any other is an INVALID_REQUEST, with a message: clients
+  give up at once, where they would try "not available" for a minute.
 
 Versions
 - 1   key types, error_message, throttle time
@@ -46,12 +47,13 @@ async def handle(
 
 
 async def _unavailable(broker: Broker, session: Session, key_type: int) -> Refused | None:
-    if key_type == _TRANSACTION:
-        return Refused(ErrorCode.INVALID_REQUEST, "transactions are not served")
-    if key_type != _GROUP:
+    if key_type not in (_GROUP, _TRANSACTION):
         return Refused(ErrorCode.INVALID_REQUEST, f"nobody coordinates keys of type {key_type}")
     try:
-        await broker.coordinator(session)
+        if key_type == _GROUP:
+            await broker.coordinator(session)
+        else:
+            await broker.transactions.available(session)
     except Refused as refusal:
         return Refused(ErrorCode.COORDINATOR_NOT_AVAILABLE, refusal.detail)
     return None

@@ -1,4 +1,5 @@
-"""IncrementalAlterConfigs (key 44), versions 0 and 1: change some configs of a topic or the broker.
+"""IncrementalAlterConfigs (key 44), versions 0 and 1: change some configs of a topic, the
+broker or a group.
 
 Behaviour
 - SET, DELETE, and for lists APPEND and SUBTRACT; all changes of a resource are made, or none.
@@ -9,7 +10,7 @@ from millstream.broker.broker import Broker
 from millstream.broker.configs import Change, Operation
 from millstream.broker.session import Session
 from millstream.errors import ErrorCode, Refused
-from millstream.gateways.kafka.config_resources import TOPIC, check_resource
+from millstream.gateways.kafka.config_resources import BROKER, TOPIC, check_resource
 from millstream.wire.messages.incremental_alter_configs import (
     IncrementalAlterConfigsRequest,
     IncrementalAlterConfigsRequestResource,
@@ -33,8 +34,10 @@ async def handle(
             changes = _changes(resource)
             if type == TOPIC:
                 await broker.change_topic_configs(session, name, changes, request.validate_only)
-            else:
+            elif type == BROKER:
                 await broker.change_broker_configs(session, changes, request.validate_only)
+            else:
+                await broker.change_group_configs(session, name, changes, request.validate_only)
         except Refused as refusal:
             answer.error_code, answer.error_message = refusal.code, refusal.detail
     return response

@@ -6,7 +6,7 @@ Behaviour
 
 from millstream.broker.broker import Broker
 from millstream.broker.session import Session
-from millstream.gateways.kafka.config_resources import BROKER, TOPIC
+from millstream.gateways.kafka.config_resources import BROKER, GROUP, TOPIC
 from millstream.wire.messages.list_config_resources import (
     ListConfigResourcesRequest,
     ListConfigResourcesResponse,
@@ -20,7 +20,11 @@ def handle(
     response = ListConfigResourcesResponse()
     if version == 0:
         return response
-    named = {TOPIC: sorted(broker.topics.image.topics), BROKER: [str(broker.node_id)]}
+    named = {
+        TOPIC: sorted(broker.topics.image.topics),
+        BROKER: [str(broker.node_id)],
+        GROUP: broker.group_configs.names,
+    }
     for type, names in named.items():
         if not request.resource_types or type in request.resource_types:
             response.config_resources += [ListConfigResourcesResponseResource(name, type) for name in names]

@@ -10,14 +10,14 @@ Versions
 - 3   throttle time
 - 5   leader epochs
 - 6   flexible
-- 7   require_stable: for offsets in open transactions, which are not served
+- 7   require_stable: UNSTABLE_OFFSET_COMMIT where an open transaction would set an offset
 - 8   many groups at once
 - 9   member id and epoch of a member of the newer protocol: STALE_MEMBER_EPOCH if it is in another by now
 - 10  topic ids; UNKNOWN_TOPIC_ID where there is no such topic
 """
 
 import asyncio
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable, Mapping, Set
 from typing import Final
 
 from millstream.broker.broker import Broker
@@ -51,11 +51,8 @@ def handle(
     """Ask every group before returning; the awaitable only waits for what is being written."""
     groups = request.groups if version >= _MANY_FROM else [_as_group(request)]
     asked = [(group, _ask(broker, group, version)) for group in groups]
-    return (
-        _answer_many(broker, asked, version)
-        if version >= _MANY_FROM
-        else _answer_one(broker, asked[0], version)
-    )
+    answer = _answer_many if version >= _MANY_FROM else _answer_one
+    return answer(broker, asked, version, request.require_stable)
 
 
 def _as_group(request: OffsetFetchRequest) -> OffsetFetchRequestGroup:
@@ -88,15 +85,17 @@ def _name(broker: Broker, topic: OffsetFetchRequestGroupTopic, version: int) -> 
         return None
 
 
-async def _answer_many(broker: Broker, asked: list[Asked], version: int) -> OffsetFetchResponse:
+async def _answer_many(broker: Broker, asked: list[Asked], version: int, stable: bool) -> OffsetFetchResponse:
     await asyncio.gather(*(fetched for _, fetched in asked), return_exceptions=True)
-    return OffsetFetchResponse(groups=[_group(broker, group, fetched, version) for group, fetched in asked])
+    return OffsetFetchResponse(
+        groups=[_group(broker, group, fetched, version, stable) for group, fetched in asked]
+    )
 
 
-async def _answer_one(broker: Broker, asked: Asked, version: int) -> OffsetFetchResponse:
-    group, fetched = asked
+async def _answer_one(broker: Broker, asked: list[Asked], version: int, stable: bool) -> OffsetFetchResponse:
+    group, fetched = asked[0]
     await asyncio.gather(fetched, return_exceptions=True)
-    answer = _group(broker, group, fetched, version)
+    answer = _group(broker, group, fetched, version, stable)
     error = ErrorCode(answer.error_code)
     if error and version < _GROUP_ERROR_FROM:
         answer.topics = [_refused(topic, error) for topic in group.topics or []]
@@ -120,22 +119,27 @@ async def _answer_one(broker: Broker, asked: Asked, version: int) -> OffsetFetch
 
 
 def _group(
-    broker: Broker, group: OffsetFetchRequestGroup, fetched: "asyncio.Future[Fetched]", version: int
+    broker: Broker,
+    group: OffsetFetchRequestGroup,
+    fetched: "asyncio.Future[Fetched]",
+    version: int,
+    stable: bool,
 ) -> OffsetFetchResponseGroup:
     try:
-        offsets = fetched.result().offsets
+        result = fetched.result()
     except Refused as refusal:
         return OffsetFetchResponseGroup(group_id=group.group_id, error_code=refusal.code)
+    offsets = result.offsets
     topics = _all(broker, offsets, version) if group.topics is None else group.topics
-    answers = []
+    answers: list[OffsetFetchResponseGroupTopic] = []
     for topic in topics:
         name = _name(broker, topic, version)
         if name is None:
             answers.append(_refused(topic, ErrorCode.UNKNOWN_TOPIC_ID))
         else:
-            answers.append(
-                _topic(topic, {index: offsets.get((name, index)) for index in topic.partition_indexes})
-            )
+            known = {index: offsets.get((name, index)) for index in topic.partition_indexes}
+            unstable = {index for index in known if stable and (name, index) in result.unstable}
+            answers.append(_topic(topic, known, unstable))
     return OffsetFetchResponseGroup(group_id=group.group_id, topics=answers)
 
 
@@ -157,17 +161,20 @@ def _all(
 
 
 def _topic(
-    topic: OffsetFetchRequestGroupTopic, offsets: Mapping[int, CommittedOffset | None]
+    topic: OffsetFetchRequestGroupTopic,
+    offsets: Mapping[int, CommittedOffset | None],
+    unstable: Set[int] = frozenset(),
 ) -> OffsetFetchResponseGroupTopic:
     partitions = []
     for index in topic.partition_indexes:
-        offset = offsets[index] or _NONE
+        offset = (None if index in unstable else offsets[index]) or _NONE
         partitions.append(
             OffsetFetchResponseGroupPartition(
                 partition_index=index,
                 committed_offset=offset.offset,
                 committed_leader_epoch=offset.leader_epoch,
                 metadata=offset.metadata,
+                error_code=ErrorCode.UNSTABLE_OFFSET_COMMIT if index in unstable else ErrorCode.NONE,
             )
         )
     return OffsetFetchResponseGroupTopic(name=topic.name, topic_id=topic.topic_id, partitions=partitions)

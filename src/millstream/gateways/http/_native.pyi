@@ -1,0 +1,3 @@
+"""What `_native.c` offers where it was built."""
+
+def scan(data: bytes, start: int) -> tuple[bytes, bytes, bytes] | None: ...

@@ -1,0 +1,1 @@
+"""JSON lines over TCP: TinyMQ's protocol."""

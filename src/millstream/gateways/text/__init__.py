@@ -1,0 +1,1 @@
+"""Lines of text over TCP: K-Queue's protocol."""
