@@ -12,12 +12,12 @@ from millstream.client.cluster import Client
 from millstream.client.consumed import Consumed
 from millstream.client.consumer import Consumer
 from millstream.client.offsets import EARLIEST, LATEST, list_offsets
-from millstream.client.partitioner import partition_of_key
 from millstream.client.send_queue import Delivered, Outcome
 from millstream.client.topics import TopicPartition
 from millstream.errors import ErrorCode, Refused
 from millstream.records.build import NewRecord
 from millstream.records.compression import Codec
+from millstream.records.keys import partition_of_key
 
 
 async def everything(client: Client, topic: str, partitions: int) -> list[Consumed]:

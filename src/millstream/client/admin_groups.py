@@ -79,12 +79,16 @@ class GroupAdmin:
 
         return await self.client.retry(attempt, group=group)
 
-    async def set_offsets(self, group: str, offsets: Mapping[TopicPartition, int]) -> None:
-        """Make *group*, which must have no members, go on from *offsets*."""
+    async def set_offsets(
+        self, group: str, offsets: Mapping[TopicPartition, int], *, retention_ms: int = -1
+    ) -> None:
+        """Make *group*, which must have no members, go on from *offsets*, kept as usual or so long."""
 
         async def attempt() -> None:
             connection = await self.client.to(await self.client.coordinator(group))
-            await commit_offsets(connection, Member(group), offsets, timeout=self.client.timeout)
+            await commit_offsets(
+                connection, Member(group), offsets, retention_ms=retention_ms, timeout=self.client.timeout
+            )
 
         await self.client.retry(attempt, group=group)
 

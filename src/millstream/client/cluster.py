@@ -18,7 +18,7 @@ from millstream.wire.message import Message
 from millstream.wire.messages.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
 from millstream.wire.messages.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
 
-_GROUP: Final = 0  # FindCoordinator's key type
+_GROUP, _TRANSACTION = 0, 1  # FindCoordinator's key types
 _BACKOFF_FIRST: Final = 0.1
 _BACKOFF_MAX: Final = 1.0
 
@@ -55,7 +55,7 @@ class Client:
         self._ssl = ssl
         self._lanes: list[Lane] = []
         self._main = self.lane()
-        self._coordinators: dict[str, int] = {}
+        self._coordinators: dict[tuple[int, str], int] = {}
         self._learning = asyncio.Lock()
         # Until it tells its id, a bootstrap address goes by a negative one.
         self._nodes = {
@@ -129,14 +129,21 @@ class Client:
 
     async def coordinator(self, group: str) -> int:
         """The broker that looks after *group*."""
-        if group not in self._coordinators:
-            request = FindCoordinatorRequest(key=group, key_type=_GROUP, coordinator_keys=[group])
+        return await self._coordinator(_GROUP, group)
+
+    async def transaction_coordinator(self, transactional_id: str) -> int:
+        """The broker that looks after the transactions of *transactional_id*."""
+        return await self._coordinator(_TRANSACTION, transactional_id)
+
+    async def _coordinator(self, kind: int, key: str) -> int:
+        if (kind, key) not in self._coordinators:
+            request = FindCoordinatorRequest(key=key, key_type=kind, coordinator_keys=[key])
             said = await self.ask(request, FindCoordinatorResponse)
             found = said.coordinators[0] if said.coordinators else said
-            check(found.error_code, f"coordinator of group {group!r}", found.error_message)
+            check(found.error_code, f"coordinator of {key!r}", found.error_message)
             self._nodes[found.node_id] = Node(found.node_id, found.host, found.port)
-            self._coordinators[group] = found.node_id
-        return self._coordinators[group]
+            self._coordinators[kind, key] = found.node_id
+        return self._coordinators[kind, key]
 
     def node(self, node: int) -> Node:
         """Broker *node*'s address; we have heard of it."""
@@ -148,7 +155,8 @@ class Client:
         if group is None:
             self._coordinators.clear()
         else:
-            self._coordinators.pop(group, None)
+            for kind in (_GROUP, _TRANSACTION):
+                self._coordinators.pop((kind, group), None)
 
     # Asking
 
@@ -178,7 +186,8 @@ class Client:
         """Do *attempt* until it succeeds, as long as failing looks temporary and *patience* lasts.
 
         *passing* are refusals that this caller knows to be temporary. What we
-        knew of the cluster, and of *group*'s coordinator, is asked anew.
+        knew of the cluster, and of the coordinator of *group* (or of that
+        transactional id), is asked anew.
         """
         loop = asyncio.get_running_loop()
         deadline = loop.time() + (self.patience if patience is None else patience)

@@ -45,11 +45,15 @@ class _Waiting(Generic[R]):
 
 @final
 class Connection(asyncio.Protocol):
-    """Opened by `Connection.open`; its `versions` are what the broker at the other end speaks."""
+    """Opened by `Connection.open`; its `versions` are what the broker at the other end speaks.
+
+    *features* are those its cluster has agreed on, with their levels.
+    """
 
     def __init__(self, address: str, client_id: str | None) -> None:
         self.address = address
         self.versions: dict[int, tuple[int, int]] = {}
+        self.features: dict[str, int] = {}
         self._client_id = client_id
         self._loop = asyncio.get_running_loop()
         self._transport: asyncio.Transport | None = None
@@ -190,6 +194,7 @@ class Connection(asyncio.Protocol):
             said = await self.send(request, ApiVersionsResponse, min([version - 1, *theirs]) if theirs else 0)
         check(said.error_code, f"{self.address} would not tell its versions")
         self.versions = {each.api_key: (each.min_version, each.max_version) for each in said.api_keys}
+        self.features = {each.name: each.max_version_level for each in said.finalized_features}
 
     # What the loop calls.
 

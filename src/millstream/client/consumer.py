@@ -9,7 +9,7 @@ from millstream.client.assignors import ASSIGNORS
 from millstream.client.cluster import Client
 from millstream.client.consumed import Consumed
 from millstream.client.fetcher import FetchConfig, Fetcher
-from millstream.client.group_offsets import commit_offsets, fetch_offsets
+from millstream.client.group_offsets import Member, commit_offsets, fetch_offsets
 from millstream.client.membership import GroupConfig, Membership
 from millstream.client.offsets import EARLIEST, LATEST, list_offsets
 from millstream.client.topics import TopicPartition
@@ -93,6 +93,11 @@ class Consumer:
     def generation(self) -> int:
         """How often the group had been shared out anew when we last joined; -1 outside a group."""
         return self._member.member.generation if self._member else -1
+
+    @property
+    def member(self) -> Member | None:
+        """Who we are in the group, for a producer that commits our offsets in its transaction."""
+        return self._member.member if self._member else None
 
     def assign(self, positions: Mapping[TopicPartition, int]) -> None:
         """Read exactly these partitions, from these offsets."""
@@ -211,7 +216,11 @@ class Consumer:
             async def attempt() -> dict[TopicPartition, int]:
                 connection = await member.connection()
                 return await fetch_offsets(
-                    connection, member.member.group, partitions, timeout=self._client.timeout
+                    connection,
+                    member.member.group,
+                    partitions,
+                    stable=self._committed_only,
+                    timeout=self._client.timeout,
                 )
 
             committed = await self._client.retry(attempt, group=member.member.group)

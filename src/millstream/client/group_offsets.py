@@ -24,6 +24,7 @@ from millstream.wire.messages.offset_fetch import (
 )
 
 _BY_NAME: Final = 9  # the last version of both that names topics
+_WITH_RETENTION: Final = 4  # the last OffsetCommit version that says how long
 
 
 @final
@@ -38,9 +39,17 @@ class Member:
 
 
 async def commit_offsets(
-    connection: Connection, member: Member, offsets: Mapping[TopicPartition, int], *, timeout: float = 30.0
+    connection: Connection,
+    member: Member,
+    offsets: Mapping[TopicPartition, int],
+    *,
+    retention_ms: int = -1,
+    timeout: float = 30.0,
 ) -> None:
-    """Tell *member*'s coordinator to remember *offsets*; Refused if it will not for any of them."""
+    """Tell *member*'s coordinator to remember *offsets*; Refused if it will not for any of them.
+
+    It does so as long as it usually does, or for *retention_ms*.
+    """
     topics: dict[str, list[OffsetCommitRequestPartition]] = {}
     for partition in sorted(offsets):
         one = OffsetCommitRequestPartition(
@@ -51,10 +60,12 @@ async def commit_offsets(
         group_id=member.group,
         generation_id_or_member_epoch=member.generation,
         member_id=member.id,
-        group_instance_id=member.instance_id,
+        group_instance_id=member.instance_id if retention_ms < 0 else None,
+        retention_time_ms=retention_ms,
         topics=[OffsetCommitRequestTopic(name=name, partitions=each) for name, each in topics.items()],
     )
-    said = await connection.request(request, OffsetCommitResponse, at_most=_BY_NAME, timeout=timeout)
+    at_most = _BY_NAME if retention_ms < 0 else _WITH_RETENTION
+    said = await connection.request(request, OffsetCommitResponse, at_most=at_most, timeout=timeout)
     for topic in said.topics:
         for answer in topic.partitions:
             where = TopicPartition(topic.name, answer.partition_index)
@@ -62,26 +73,35 @@ async def commit_offsets(
 
 
 async def fetch_offsets(
-    connection: Connection, group: str, partitions: Iterable[TopicPartition] | None, *, timeout: float = 30.0
+    connection: Connection,
+    group: str,
+    partitions: Iterable[TopicPartition] | None,
+    *,
+    stable: bool = False,
+    timeout: float = 30.0,
 ) -> dict[TopicPartition, int]:
-    """What *group* has committed for *partitions*, or for all if None; without those it has not."""
+    """What *group* has committed for *partitions*, or for all if None; without those it has not.
+
+    If it must be *stable*, one that a transaction is about to change is refused,
+    with UNSTABLE_OFFSET_COMMIT, until the transaction has ended.
+    """
     topics: dict[str, list[int]] | None = None
     if partitions is not None:
         topics = {}
         for partition in sorted(partitions):
             topics.setdefault(partition.topic, []).append(partition.partition)
     said = await connection.request(
-        _request(group, topics), OffsetFetchResponse, at_most=_BY_NAME, timeout=timeout
+        _request(group, topics, stable), OffsetFetchResponse, at_most=_BY_NAME, timeout=timeout
     )
     answer = said.groups[0] if said.groups else said
     check(answer.error_code, f"offsets of group {group!r}")
     return _found(group, answer.topics)
 
 
-def _request(group: str, topics: dict[str, list[int]] | None) -> OffsetFetchRequest:
+def _request(group: str, topics: dict[str, list[int]] | None, stable: bool) -> OffsetFetchRequest:
     """Says the same twice: up to version 7 for one group, after that for a list of them."""
     if topics is None:
-        return OffsetFetchRequest(group, None, [OffsetFetchRequestGroup(group, topics=None)])
+        return OffsetFetchRequest(group, None, [OffsetFetchRequestGroup(group, topics=None)], stable)
     return OffsetFetchRequest(
         group,
         [OffsetFetchRequestTopic(name, each) for name, each in topics.items()],
@@ -94,6 +114,7 @@ def _request(group: str, topics: dict[str, list[int]] | None) -> OffsetFetchRequ
                 ],
             )
         ],
+        stable,
     )
 
 

@@ -11,15 +11,17 @@ from collections.abc import Callable
 from typing import Final, Self, final
 
 from millstream.client.cluster import Client
-from millstream.client.partitioner import Sticky, partition_of_key
+from millstream.client.partitioner import Sticky
 from millstream.client.refusals import check
-from millstream.client.send_queue import NOBODY, Delivered, Identity, Outcome, Promise, SendQueue
+from millstream.client.send_queue import NOBODY, Delivered, Identity, Outcome, Promise, SendQueue, Transaction
 from millstream.client.topics import TopicPartition
+from millstream.client.transaction_errors import TransactionFailed
 from millstream.client.unreachable import Unreachable
 from millstream.env.clock import Clock, SystemClock
 from millstream.errors import ErrorCode, Refused
 from millstream.records.build import Headers, NewRecord, build
 from millstream.records.compression import Codec
+from millstream.records.keys import partition_of_key
 from millstream.wire.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 from millstream.wire.messages.produce import (
     ProduceRequest,
@@ -29,6 +31,7 @@ from millstream.wire.messages.produce import (
 )
 
 _BY_NAME: Final = 12  # the last Produce version that names topics
+_EXPLICIT: Final = 11  # the last one that does not make partitions part of a transaction
 _PER_RECORD: Final = 24  # bytes of overhead we reckon with; a batch is cut well before it is too large
 _SEQUENCES: Final = 1 << 31
 _CREATION_SECONDS: Final = (
@@ -44,7 +47,8 @@ class Producer:
     """Sends records to a cluster. Use as `async with Producer(client) as producer`.
 
     *acks* is 0, 1 or -1 (all). A record that cannot be delivered within
-    *delivery_timeout* seconds fails its future, and only its own batch's.
+    *delivery_timeout* seconds fails its future, and only its own batch's. With a
+    *transaction*, for which see `transactions.py`, all of it goes there.
     """
 
     def __init__(
@@ -59,6 +63,7 @@ class Producer:
         delivery_timeout: float = 120.0,
         clock: Clock | None = None,
         on_batch: Callable[[Outcome], None] = lambda _: None,
+        transaction: Transaction | None = None,
     ) -> None:
         self.records_delivered = 0
         self.bytes_delivered = 0
@@ -71,6 +76,7 @@ class Producer:
         self._delivery_timeout = delivery_timeout
         self._clock = clock or SystemClock()
         self._on_batch = on_batch
+        self._transaction = transaction
         self._queues: dict[TopicPartition, SendQueue] = {}
         self._counts: dict[str, int] = {}
         self._sticky: dict[str, Sticky] = {}
@@ -201,10 +207,12 @@ class Producer:
                 self._move_on(queue.partition)
                 try:
                     offset = await self._send_batch(queue, records)
-                except (Refused, Unreachable) as problem:
+                except (Refused, Unreachable, TransactionFailed) as problem:
                     # The broker may have the batch or not, so its sequence is
                     # spoilt: the partition goes on under a new identity.
                     queue.identity, queue.spoilt = None, True
+                    if self._transaction is not None and not isinstance(problem, TransactionFailed):
+                        self._transaction.spoilt(problem)
                     self._reject(queue.partition, futures, problem)
                 else:
                     self._accept(queue.partition, futures, offset, size)
@@ -226,6 +234,7 @@ class Producer:
             producer_id=me.producer_id,
             producer_epoch=me.epoch,
             base_sequence=me.sequence,
+            transactional=self._transaction is not None,
         )
         offset = await self._client.retry(
             lambda: self._produce(queue.partition, batch), patience=self._delivery_timeout, passing=_PASSING
@@ -236,6 +245,8 @@ class Producer:
 
     async def _identify(self, queue: SendQueue) -> Identity:
         """Who we are to *queue*'s partition; a spoilt identity is replaced by one nobody has seen."""
+        if self._transaction is not None:
+            return await self._transaction.enlist(queue.partition)
         if queue.identity is None:
             async with self._identifying:
                 if self._identity is None or queue.spoilt:
@@ -253,7 +264,10 @@ class Producer:
     async def _produce(self, partition: TopicPartition, batch: bytearray) -> int:
         connection = await self._client.to(await self._client.leader(partition))
         timeout = self._client.timeout
+        transaction = self._transaction
+        at_most = _BY_NAME if transaction is None or transaction.implicit else _EXPLICIT
         request = ProduceRequest(
+            transactional_id=None if transaction is None else transaction.transactional_id,
             acks=self._acks,
             timeout_ms=int(timeout * 1000),
             topic_data=[
@@ -264,9 +278,9 @@ class Producer:
             ],
         )
         if self._acks == 0:
-            await connection.tell(request, at_most=_BY_NAME)
+            await connection.tell(request, at_most=at_most)
             return -1
-        said = await connection.request(request, ProduceResponse, at_most=_BY_NAME, timeout=timeout + 5)
+        said = await connection.request(request, ProduceResponse, at_most=at_most, timeout=timeout + 5)
         answer = said.responses[0].partition_responses[0]
         if answer.error_code == ErrorCode.DUPLICATE_SEQUENCE_NUMBER:
             return -1  # it lies there already, further back than the broker remembers offsets

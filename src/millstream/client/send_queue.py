@@ -3,7 +3,7 @@
 import asyncio
 from collections import deque
 from dataclasses import dataclass
-from typing import Final, final
+from typing import Final, Protocol, final
 
 from millstream.client.topics import TopicPartition
 from millstream.records.build import NewRecord
@@ -32,6 +32,26 @@ class Identity:
 
 
 NOBODY: Final = Identity(-1, -1, -1)
+
+
+class Transaction(Protocol):
+    """Decides, batch by batch, what a producer may write."""
+
+    @property
+    def transactional_id(self) -> str: ...
+
+    @property
+    def implicit(self) -> bool:
+        """Whether the first batch itself makes a partition part of it."""
+        ...
+
+    async def enlist(self, partition: TopicPartition) -> Identity:
+        """Who we are to *partition*, which is part of the transaction when this returns, or will be."""
+        ...
+
+    def spoilt(self, problem: Exception) -> None:
+        """A batch was not delivered, or nobody knows: the rest must not be committed without it."""
+        ...
 
 
 @final

@@ -1,0 +1,1 @@
+"""What other brokers left on disk, read into topics."""
