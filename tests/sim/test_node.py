@@ -6,25 +6,36 @@ MILLSTREAM_SEEDS=500 runs so many seeds; MILLSTREAM_SEED=7 runs that one alone.
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import pytest
 from tests.sim.mutants import LyingDisk
 
+from millstream.broker.topics import Topics
 from millstream.broker.waiting import Hosted
+from millstream.cluster.image import Topic
 from millstream.env.disk import Disk
+from millstream.groups.group import Group
+from millstream.groups.modern_state import Draft
 from millstream.partition.partition import Partition
 from millstream.records.batch import Batch
-from millstream.sim.plan import KINDS, draw
-from millstream.sim.workload import TOPIC
+from millstream.records.read import read
+from millstream.sim.plan import KINDS, TOPIC, draw
 from millstream.sim.world import Report, World
+from millstream.storage.cleaning import Cleaner
 from millstream.storage.log import Log
 from millstream.storage.producers import Producers
 
 _CI_SEEDS = 20
 _LONG_SEEDS = 500
+_FOUND = (
+    539,  # a batch sent again after compaction and a crash
+    845,  # a log whose name was synced in vain by a life that died of it
+    988,  # a zombie that ended its successor's work
+)
 _ENDS = ("kill", "power", "trigger", "restart")
 
 
@@ -35,8 +46,8 @@ def seeds() -> list[Any]:
     if "MILLSTREAM_SEEDS" in os.environ:
         return list(range(1, 1 + int(os.environ["MILLSTREAM_SEEDS"])))
     return [
-        pytest.param(seed, marks=[pytest.mark.long] * (seed > _CI_SEEDS))
-        for seed in range(1, 1 + _LONG_SEEDS)
+        pytest.param(seed, marks=[pytest.mark.long] * (seed > _CI_SEEDS and seed not in _FOUND))
+        for seed in (*range(1, 1 + _LONG_SEEDS), *_FOUND)
     ]
 
 
@@ -97,10 +108,17 @@ def test_every_kind_of_fault_can_strike_and_a_report_says_what_happened() -> Non
 # Whoever breaks the node on purpose must be found out.
 
 
-def caught(kinds: tuple[str, ...], mutate: Callable[[Disk], Disk] | None = None, tries: int = 12) -> set[str]:
+def caught(
+    kinds: tuple[str, ...],
+    mutate: Callable[[Disk], Disk] | None = None,
+    tries: int = 12,
+    settings: Mapping[str, object] | None = None,
+) -> set[str]:
     """The first verdicts that any of a few seeds comes to."""
     for seed in range(1, tries + 1):
-        report: Report = World(draw(seed, kinds=kinds), mutate_disk=mutate).run()
+        plan = draw(seed, kinds=kinds)
+        plan = replace(plan, settings={**plan.settings, **(settings or {})})
+        report: Report = World(plan, mutate_disk=mutate).run()
         if report.anomalies:
             return {anomaly.kind for anomaly in report.anomalies}
     return set()
@@ -108,11 +126,9 @@ def caught(kinds: tuple[str, ...], mutate: Callable[[Disk], Disk] | None = None,
 
 @pytest.mark.slow
 def test_a_disk_that_does_not_sync_is_caught() -> None:
-    assert caught(("power",), partial(LyingDisk, files=TOPIC)) & {
-        "unseen",
-        "lost-write",
-        "vanished",
-    }
+    # Unavailable: what is missing below a point that was said to be synced takes the partition offline.
+    found = caught(("power",), partial(LyingDisk, files=TOPIC))
+    assert found & {"unseen", "lost-write", "vanished", "unavailable"}
 
 
 @pytest.mark.slow
@@ -172,3 +188,42 @@ def test_a_broker_that_forgets_who_wrote_when_it_restarts_is_caught(monkeypatch:
     monkeypatch.setattr("millstream.storage.recovery.note", note)
 
     assert caught(("kill", "trigger"))
+
+
+@pytest.mark.slow
+def test_a_group_that_does_not_wait_for_the_last_owner_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Draft, "is_free_for", lambda self, id, partition: True)
+
+    assert "two-owners" in caught(("churn",))
+
+
+@pytest.mark.slow
+def test_a_group_that_takes_any_commit_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Group, "_check_modern_commit", lambda self, modern, commit: None)
+
+    # Sessions shorter than a client's patience: it wakes up, and goes on as if nothing had happened.
+    short = {"group.consumer.session.timeout.ms": 1000}
+    assert "zombie-commit" in caught(("pause",), tries=20, settings=short)
+
+
+@pytest.mark.slow
+def test_compaction_that_forgets_a_key_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    known = Cleaner.left_of
+
+    def left_of(self: Cleaner, batch: Batch, *, keep_empty: bool) -> bytes | memoryview | None:
+        forgets = any((each.key or b"").endswith(b"3") for each in read(batch, max_bytes=1 << 20))
+        return None if forgets else known(self, batch, keep_empty=keep_empty)
+
+    monkeypatch.setattr(Cleaner, "left_of", left_of)
+
+    assert "stale-key" in caught((), tries=3)
+
+
+@pytest.mark.slow
+def test_a_config_that_is_not_kept_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def replace(self: Topics, old: Topic, new: Topic) -> None:
+        """Remember it, as long as we live."""
+
+    monkeypatch.setattr(Topics, "_replace", replace)
+
+    assert {"config-lost", "topic-lost"} & caught(("kill",))

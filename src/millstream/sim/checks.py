@@ -14,12 +14,18 @@ producers were told; then every operation is held against it.
     nonmonotonic-send     a producer's values lie in the log in another order than sent
     poll-skip             a fetch passed over a record
     nonmonotonic-poll     a fetch went back, before its position or within itself
-    two-owners            two members own a partition in one generation
+    two-owners            two members own a partition in one generation, or at the same time
     generation-back       a member is given an older generation than it had
-    commit-beyond         committed more than was delivered in the member's generation
-    zombie-commit         a commit accepted after a later generation had begun
+    commit-beyond         committed more than was delivered in the member's generation, or time
+    zombie-commit         a commit accepted after a later generation, or another's time, had begun
     lost-commit           the group forgot an acknowledged commit
-    stale-key             in a compacted log, an older value than was acknowledged is the last of its key
+    stale-key             in a compacted log, the last of a key is older than what was acknowledged
+    aborted-read          a reader of what is committed, or who processed it, met what was not
+    early-read            a reader of what is committed met it before its commit was asked for
+    torn-transaction      of a transaction some is there and some is not
+    lost-transaction      committed, and none of it is there
+    twice-processed       read, processed and written in transactions, and there twice
+    not-processed         or not at all
 
 Clients complain of what they meet themselves, and that counts as much.
 """
@@ -30,18 +36,9 @@ from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from typing import final
 
-from millstream.sim.history import (
-    Anomaly,
-    Assign,
-    Commit,
-    History,
-    Key,
-    Operation,
-    Outcome,
-    Poll,
-    ReadCommit,
-    Send,
-)
+from millstream.sim.group_checks import group_anomalies
+from millstream.sim.history import NEVER, Anomaly, History, Key, Outcome, Poll, Send
+from millstream.sim.transaction_checks import transaction_anomalies
 
 
 def check(history: History) -> list[Anomaly]:
@@ -51,7 +48,7 @@ def check(history: History) -> list[Anomaly]:
     for key in sorted({op.key for op in sends} | {op.key for op in polls}):
         log = PieceOfLog(key, [s for s in sends if s.key == key], [p for p in polls if p.key == key])
         found += log.anomalies_if_compacted() if any(send.names for send in log.sends) else log.anomalies()
-    return found + list(_groups(history))
+    return [*found, *group_anomalies(history), *transaction_anomalies(history)]
 
 
 @final
@@ -62,6 +59,7 @@ class PieceOfLog:
         self.key = key
         self.sends = sends
         self.polls = polls
+        self.transactional = any(send.transaction for send in sends)
         self.read = {value for poll in polls for _, value in poll.records}
         self.final = {value for poll in polls if poll.final for _, value in poll.records}
         self.has_final = any(poll.final for poll in polls)
@@ -75,6 +73,8 @@ class PieceOfLog:
                 for i, value in enumerate(send.values):
                     self._saw(send.offset + i, value)
         self.order = sorted(self.values)
+        passing = {value for send in sends if send.transaction for value in send.values} - self.final
+        self.committed_order = [offset for offset in self.order if not self.values[offset] & passing]
         lasting = self.final if self.has_final else self.read
         self.highest_read = max((min(self.offsets[value]) for value in lasting), default=-1)
 
@@ -84,7 +84,8 @@ class PieceOfLog:
 
     def anomalies(self) -> Iterator[Anomaly]:
         yield from self.anomalies_of_any_log()
-        yield from self._say("offset-gap", self.offset_gaps())
+        if not self.transactional:  # else there are markers between
+            yield from self._say("offset-gap", self.offset_gaps())
         yield from self._say("lost-write", self.lost_writes())
         yield from self._say("unseen", self.unseen())
         yield from self._say("vanished", self.vanished())
@@ -135,8 +136,18 @@ class PieceOfLog:
 
     def vanished(self) -> Iterator[str]:
         if self.has_final:
-            for value in sorted(self.read - self.final):
+            for value in sorted(self._lasting() - self.final):
                 yield f"value {value}, once read at {sorted(self.offsets[value])}, is not in the final read"
+
+    def _lasting(self) -> set[int]:
+        """What was read by those who see only what stays."""
+        passing = {value for send in self.sends if send.transaction for value in send.values}
+        return {
+            value
+            for poll in self.polls
+            for _, value in poll.records
+            if poll.committed or value not in passing
+        }
 
     def phantoms(self) -> Iterator[str]:
         sent = {value for send in self.sends for value in send.values}
@@ -145,7 +156,7 @@ class PieceOfLog:
 
     def failed_reads(self) -> Iterator[str]:
         for send in self.sends:
-            if send.outcome is Outcome.FAIL:
+            if send.outcome is Outcome.FAIL and send.transaction is None:
                 for value in send.values:
                     if value in self.read:
                         yield f"value {value} was refused, and read at {sorted(self.offsets[value])}"
@@ -165,10 +176,13 @@ class PieceOfLog:
     def poll_skips(self) -> Iterator[str]:
         for poll in self.polls:
             expected = poll.position
+            order = self.committed_order if poll.committed else self.order
             for offset, _ in poll.records:
-                if offset > expected and (missed := self._first_at_or_after(expected)) < offset:
+                if offset > expected and (missed := _first(order, expected)) < offset:
                     yield f"{poll.process} asked for {expected} and was given {offset}, not {missed}"
                 expected = offset + 1
+            if poll.reached > expected and (missed := _first(order, expected)) < poll.reached:
+                yield f"{poll.process} asked for {expected} and was sent on to {poll.reached}, not {missed}"
 
     def nonmonotonic_polls(self) -> Iterator[str]:
         for poll in self.polls:
@@ -192,105 +206,24 @@ class PieceOfLog:
         }
         acked: dict[bytes, int] = {}
         for send in self.sends:
-            if send.outcome is Outcome.OK:
+            if send.fate is Outcome.OK:
                 acked |= zip(send.names, send.values, strict=True)
+        gone = {value for send in self.sends for value in send.gone}
         for name, value in acked.items():
-            if self.has_final and last.get(name, -1) < value:
+            if not self.has_final or (value in gone and name not in last):
+                continue  # of what was deleted the tombstone may have gone too
+            if last.get(name, -1) < value:
                 yield f"{name!r} is {last.get(name)}, though {value} was acknowledged"
 
     def _acknowledged_and_never_read(self) -> Iterator[tuple[int, int]]:
         for send in self.sends:
-            if send.outcome is Outcome.OK:
+            if send.fate is Outcome.OK:
                 for value in send.values:
                     if value not in (self.final if self.has_final else self.read):
                         yield value, max(self.offsets.get(value, {0}))
 
-    def _first_at_or_after(self, offset: int) -> int:
-        return self.order[bisect_left(self.order, offset)]
 
-
-def _groups(history: History) -> Iterator[Anomaly]:
-    assigns, commits = history.of(Assign), history.of(Commit)
-    yield from _two_owners(assigns)
-    yield from _generation_back(assigns)
-    yield from _commit_beyond(history.operations)
-    yield from _zombie_commits(assigns, commits)
-    yield from _lost_commits(commits, history.of(ReadCommit))
-
-
-def _two_owners(assigns: Iterable[Assign]) -> Iterator[Anomaly]:
-    owners: dict[tuple[str, int, Key], str] = {}
-    for assign in assigns:
-        for key in assign.keys:
-            owner = owners.setdefault((assign.group, assign.generation, key), assign.process)
-            if owner != assign.process:
-                yield Anomaly(
-                    "two-owners", (assign.group, key), f"{owner} and {assign.process} in {assign.generation}"
-                )
-
-
-def _generation_back(assigns: Iterable[Assign]) -> Iterator[Anomaly]:
-    last: dict[tuple[str, str], int] = {}
-    for assign in assigns:
-        member = assign.group, assign.process
-        if assign.generation < last.get(member, -1):
-            yield Anomaly("generation-back", member, f"{assign.generation} after {last[member]}")
-        last[member] = assign.generation
-
-
-def _commit_beyond(operations: Iterable[Operation]) -> Iterator[Anomaly]:
-    """A member may commit what it was delivered in its generation, or where it began."""
-    reached: dict[tuple[str, int, Key], int] = {}
-    for op in operations:
-        if isinstance(op, Poll) and op.generation is not None:
-            at = op.records[-1][0] + 1 if op.records else op.position
-            delivered = op.process, op.generation, op.key
-            reached[delivered] = max(reached.get(delivered, -1), at)
-        elif isinstance(op, Commit) and op.outcome is not Outcome.FAIL:
-            limit = reached.get((op.process, op.generation, op.key), -1)
-            if op.offset > limit:
-                yield Anomaly(
-                    "commit-beyond",
-                    (op.group, op.key),
-                    f"{op.process} committed {op.offset} in {op.generation}, delivered up to {limit}",
-                )
-
-
-def _zombie_commits(assigns: list[Assign], commits: list[Commit]) -> Iterator[Anomaly]:
-    begins: dict[str, list[tuple[int, int]]] = defaultdict(
-        list
-    )  # group -> (generation known at, highest so far)
-    for assign in sorted(assigns, key=lambda op: op.ended):
-        known = begins[assign.group]
-        known.append((assign.ended, max(assign.generation, known[-1][1] if known else -1)))
-    for commit in commits:
-        known = begins[commit.group]
-        before = bisect_left(known, (commit.begun, -1))
-        current = known[before - 1][1] if before else -1
-        if commit.outcome is Outcome.OK and commit.generation < current:
-            yield Anomaly(
-                "zombie-commit",
-                (commit.group, commit.key),
-                f"{commit.process} in {commit.generation} committed {commit.offset} when {current} had begun",
-            )
-
-
-def _lost_commits(commits: list[Commit], reads: list[ReadCommit]) -> Iterator[Anomaly]:
-    """A read may see the last commit acknowledged before it began, or any that was then under way."""
-    per_key: dict[tuple[str, Key], list[Commit]] = defaultdict(list)
-    for commit in commits:
-        if commit.outcome is not Outcome.FAIL:
-            per_key[commit.group, commit.key].append(commit)
-    for read in reads:
-        if read.outcome is not Outcome.OK:
-            continue
-        candidates = [c for c in per_key[read.group, read.key] if c.begun < read.ended]
-        settled = [c for c in candidates if c.outcome is Outcome.OK and c.ended < read.begun]
-        last = max(settled, key=lambda c: c.begun, default=None)
-        allowed = {c.offset for c in candidates if last is None or c.ended > last.begun}
-        if last is None:
-            allowed.add(-1)
-        if read.offset not in allowed:
-            yield Anomaly(
-                "lost-commit", (read.group, read.key), f"{read.process} was told {read.offset}, not {allowed}"
-            )
+def _first(offsets: list[int], offset: int) -> int:
+    """The first of *offsets* that is not before *offset*."""
+    at = bisect_left(offsets, offset)
+    return offsets[at] if at < len(offsets) else NEVER

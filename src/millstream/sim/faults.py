@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from random import Random
 from typing import Final, Protocol, final
 
@@ -33,6 +34,8 @@ class Clients(Protocol):
 
     @property
     def names(self) -> list[str]: ...
+    @property
+    def consumers(self) -> list[str]: ...
 
     def churn(self, random: Random) -> None: ...
 
@@ -92,7 +95,8 @@ class Nemesis:
         self._fast_disk()
         self._more_room()
         self._host.disk.failing_syncs = 0
-        self._resume()
+        for node in (BROKER, *self._clients.names):
+            self._resume(node)
         self._host.up()
 
     # Ends of a node
@@ -130,15 +134,21 @@ class Nemesis:
             self._kill()
 
     def _pause(self) -> None:
-        life = self._loop.life(BROKER)
+        # A consumer that stands still for longer than its session lasts thinks that nothing has happened.
+        node = self._random.choice((BROKER, BROKER, self._random.choice(self._clients.consumers), None))
+        node = self._random.choice(self._clients.names) if node is None else node
+        life = self._loop.life(node)
         if life is not None and not life.paused:
-            self._loop.pause(BROKER)
-            self._host.later(self._random.choice((0.2, 2.0, 5.0)), self._resume)
+            self._loop.pause(node)
+            self._host.later(
+                self._random.choice((0.2, 2.0, 5.0) if node == BROKER else (0.2, 2.8, 2.8, 9.0)),
+                partial(self._resume, node),
+            )
 
-    def _resume(self) -> None:
-        life = self._loop.life(BROKER)
+    def _resume(self, node: str) -> None:
+        life = self._loop.life(node)
         if life is not None and life.paused:
-            self._loop.resume(BROKER)
+            self._loop.resume(node)
 
     # Network
 

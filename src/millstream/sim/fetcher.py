@@ -41,9 +41,15 @@ class Fetched(NamedTuple):
 
 @final
 class Fetcher:
-    """Asks for records from where each partition was left; as many as there are if *hungry*."""
+    """Asks for records from where each partition was left; as many as there are if *hungry*.
 
-    def __init__(self, link: Link, random: Random, *, sessions: bool, hungry: bool = False) -> None:
+    With *committed*, only of transactions that were committed.
+    """
+
+    def __init__(
+        self, link: Link, random: Random, *, sessions: bool, hungry: bool = False, committed: bool = False
+    ) -> None:
+        self.committed = committed
         self._link = link
         self._random = random
         self._hungry = hungry
@@ -61,6 +67,7 @@ class Fetcher:
             )
         except Unreachable:
             self._forget()
+            self._link.drop()
             raise
         if error_code(said.error_code) in _BROKEN_SESSION:
             self._forget()
@@ -72,7 +79,9 @@ class Fetcher:
             for partition in topic.partitions:
                 key = topic.topic, partition.partition_index
                 if key in positions:
-                    records, next_offset = records_in(partition.records, positions[key])
+                    records, next_offset = records_in(
+                        partition.records, positions[key], partition.aborted_transactions
+                    )
                     found.append(Fetched(key, error_code(partition.error_code), records, next_offset))
         return found
 
@@ -86,6 +95,7 @@ class Fetcher:
             max_wait_ms=int(wait_s * 1000),
             min_bytes=random.choice((1, 1, 1000)),
             max_bytes=50 << 20 if self._hungry else random.choice((5000, 1 << 20, 50 << 20)),
+            isolation_level=int(self.committed),
             session_id=self._session_id if in_session else 0,
             session_epoch=self._epoch if self._sessions else _NO_SESSION,
             topics=[

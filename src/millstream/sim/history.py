@@ -31,27 +31,53 @@ class Operation:
 
 @final
 @dataclass(kw_only=True, slots=True)
+class Transaction(Operation):
+    """OK if it was committed, FAIL if aborted; *ending* is when a commit was first asked for."""
+
+    transactional_id: str
+    ending: int = NEVER
+
+
+@final
+@dataclass(kw_only=True, slots=True)
 class Send(Operation):
     """One batch, retried under the same sequence until answered; *offset* is that of its first value.
 
-    *names* are the keys of its records, where compaction may keep but the last of each.
+    *names* are the keys of its records, where compaction may keep but the last of each;
+    those in *gone* say that their key is. In a *transaction*, to be acknowledged
+    is not yet to be there.
     """
 
     key: Key
     values: tuple[int, ...]
     names: tuple[bytes, ...] = ()
+    gone: frozenset[int] = frozenset()
     offset: int | None = None
+    transaction: Transaction | None = None
+
+    @property
+    def fate(self) -> Outcome:
+        """Whether it is there for those who want only what is committed."""
+        if self.transaction is None:
+            return self.outcome
+        return Outcome.FAIL if self.transaction.ending == NEVER else self.transaction.outcome
 
 
 @final
 @dataclass(kw_only=True, slots=True)
 class Poll(Operation):
-    """One fetch from *position*; *final* marks the last full read, after all is healed."""
+    """One fetch from *position*; *final* marks the last full read, after all is healed.
+
+    It went on to *reached*, which may lie beyond its last record where what is
+    between is not for consumers, or not for those who want only what is *committed*.
+    """
 
     key: Key
     position: int
     records: list[tuple[int, int]] = field(default_factory=list)  # offset, value
+    reached: int = -1
     generation: int | None = None
+    committed: bool = False
     final: bool = False
 
 
@@ -63,6 +89,20 @@ class Assign(Operation):
     group: str
     generation: int
     keys: tuple[Key, ...]
+
+
+@final
+@dataclass(kw_only=True, slots=True)
+class Hold(Operation):
+    """Member *process* was given *key*, asked at *begun* and told at *ended*.
+
+    *confirmed* is when it last asked something to which the broker answered
+    as to one who still has it.
+    """
+
+    group: str
+    key: Key
+    confirmed: int = -1
 
 
 @final
@@ -84,6 +124,15 @@ class ReadCommit(Operation):
     group: str
     key: Key
     offset: int = -1
+
+
+@final
+@dataclass(kw_only=True, slots=True)
+class Processed(Operation):
+    """All that came out of processing *source*: key, offset and the input's value."""
+
+    source: str
+    records: list[tuple[Key, int, int]]
 
 
 Op = TypeVar("Op", bound=Operation)

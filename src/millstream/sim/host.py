@@ -9,7 +9,7 @@ from millstream.broker.live_config import LiveConfig
 from millstream.env.disk import Disk, DiskFailed
 from millstream.env.environment import Env
 from millstream.env.local import LocalRegistry
-from millstream.node.config import GROUPS
+from millstream.node.config import GROUPS, OTHER_LISTENERS
 from millstream.node.node import Node
 from millstream.sim.clock import SimClock
 from millstream.sim.disk import PowerCut, SimDisk
@@ -41,7 +41,7 @@ class Host:
         self.lives = 0
         self.node: Node | None = None
         self._seed = seed
-        self._settings = dict(settings)
+        self._settings = {**dict.fromkeys(OTHER_LISTENERS, ""), **settings}
         self._history = history
         self._mutate_disk = mutate_disk
         # What is planned for a node must not die with it.

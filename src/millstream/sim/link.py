@@ -1,16 +1,21 @@
 """A simulated client's way to the broker, and how it reads what it finds there."""
 
+from collections.abc import Sequence
 from typing import Final, TypeVar, final
 
 from millstream.client.connection import Connection
+from millstream.client.isolation import visible
 from millstream.client.refusals import error_code
 from millstream.client.unreachable import Unreachable
 from millstream.errors import ErrorCode
 from millstream.records.batch import split
+from millstream.records.build import NewRecord
 from millstream.records.read import Record, read
 from millstream.wire.message import Message
+from millstream.wire.messages.fetch import FetchResponseAbortedTransaction
 
 _MAX_BATCH_BYTES: Final = 1 << 24
+_NUMBER: Final = "number"
 
 R = TypeVar("R", bound=Message)
 
@@ -62,23 +67,37 @@ def settle(code: int) -> ErrorCode:
     return named
 
 
-def records_in(records: object, position: int) -> tuple[list[Record], int]:
+def records_in(
+    records: object, position: int, aborted: Sequence[FetchResponseAbortedTransaction] | None
+) -> tuple[list[Record], int]:
     """Every record from *position* on, as a consumer takes them from a fetch, and where to go on.
 
-    Compaction may leave a batch without records, which is passed over all the same.
+    Those of *aborted* transactions, and markers, are not for it. Compaction may
+    leave a batch without records, which is passed over all the same.
     """
     assert isinstance(records, bytes | bytearray | memoryview | None)
     found: list[Record] = []
-    for batch in split(records or b""):
+    for batch, counts in visible(split(records or b""), aborted or ()):
         batch.check(allow_empty=True)
-        found += [each for each in read(batch, max_bytes=_MAX_BATCH_BYTES) if each.offset >= position]
+        if counts:
+            found += [each for each in read(batch, max_bytes=_MAX_BATCH_BYTES) if each.offset >= position]
         position = max(position, batch.last_offset + 1)
     return found, position
 
 
+def new_record(name: bytes | None, value: int, padding: int | None) -> NewRecord:
+    """A record that holds *value*; without *padding* a tombstone, which can hold it beside itself only."""
+    number = value.to_bytes(8, "big")
+    if padding is None:
+        return NewRecord(name, None, ((_NUMBER, number),))
+    return NewRecord(name, number + bytes(padding))
+
+
 def value_of(record: Record) -> int:
     """The number that a simulated producer put into *record*."""
-    return int.from_bytes((record.value or b"")[:8], "big")
+    if record.value is None:
+        return int.from_bytes(dict(record.headers)[_NUMBER] or b"", "big")
+    return int.from_bytes(record.value[:8], "big")
 
 
 FAILURES: Final = (Unreachable, Later)

@@ -45,6 +45,15 @@ class Mishap(NamedTuple):
 
 
 @final
+class _Future(asyncio.Future[Any]):
+    """A future that knows whose it is."""
+
+    __slots__ = ("life",)
+
+    life: Life | None
+
+
+@final
 class SimLoop(asyncio.BaseEventLoop):
     """Simulated time, network, threads and node lives.
 
@@ -197,6 +206,11 @@ class SimLoop(asyncio.BaseEventLoop):
 
     # What a loop does for the code that runs on it
 
+    def create_future(self) -> asyncio.Future[Any]:
+        future = _Future(loop=self)
+        future.life = HERE.get()
+        return future
+
     def create_task(
         self, coro: Any, *, name: object = None, context: Context | None = None, **options: Any
     ) -> asyncio.Task[Any]:
@@ -257,6 +271,8 @@ class SimLoop(asyncio.BaseEventLoop):
             return
         node = life.node if life is not None else "outside"
         task = context.get("future")
+        if isinstance(task, _Future) and task.life is not None and not task.life.alive:
+            return  # whoever was about to look at it died first
         what = getattr(task.get_coro(), "__qualname__", "?") if isinstance(task, asyncio.Task) else "no task"
         message = f"{context['message']}, in {what}"
         self.mishaps.append(Mishap(self._now, node, message, context.get("exception")))

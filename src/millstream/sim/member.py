@@ -14,8 +14,9 @@ from millstream.client.consumer_protocol import Subscription, decode_assignment,
 from millstream.client.refusals import error_code
 from millstream.client.unreachable import Unreachable
 from millstream.errors import ErrorCode
-from millstream.sim.fetcher import Fetched, Fetcher, by_topic
-from millstream.sim.history import Assign, Commit, History, Key, Outcome, Poll, ReadCommit
+from millstream.sim.fetcher import Fetcher, by_topic
+from millstream.sim.hand import Hand
+from millstream.sim.history import Assign, History, Key, Outcome
 from millstream.sim.link import FAILURES, Later, Link, settle
 from millstream.wire.messages.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
 from millstream.wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
@@ -24,18 +25,6 @@ from millstream.wire.messages.leave_group import (
     LeaveGroupRequest,
     LeaveGroupRequestMember,
     LeaveGroupResponse,
-)
-from millstream.wire.messages.offset_commit import (
-    OffsetCommitRequest,
-    OffsetCommitRequestPartition,
-    OffsetCommitRequestTopic,
-    OffsetCommitResponse,
-)
-from millstream.wire.messages.offset_fetch import (
-    OffsetFetchRequest,
-    OffsetFetchRequestGroup,
-    OffsetFetchRequestGroupTopic,
-    OffsetFetchResponse,
 )
 from millstream.wire.messages.sync_group import (
     SyncGroupRequest,
@@ -46,7 +35,6 @@ from millstream.wire.messages.sync_group import (
 _SESSION_S: Final = 6.0
 _REBALANCE_S: Final = 4.0
 _HEARTBEAT_S: Final = 1.0
-_LAST_VERSION_WITH_NAMES: Final = 9  # of OffsetCommit and OffsetFetch
 # A static member may be fenced by a join of its own past life that was long on the way.
 _FORGOTTEN: Final = frozenset({ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_INSTANCE_ID})
 _START_OVER: Final = frozenset({ErrorCode.REBALANCE_IN_PROGRESS, ErrorCode.ILLEGAL_GENERATION})
@@ -58,35 +46,38 @@ class Rejoin(Exception):
 
 @final
 class Member:
-    """One consumer of *keys*, until it is told to `leave`."""
+    """One consumer of *keys*, until it is told to `leave`.
+
+    Its group is *mixed* if others may speak the newer protocol: then a
+    generation is its own alone.
+    """
 
     def __init__(
         self,
         name: str,
         group: str,
         coordinator: Link,
-        fetching: Link,
+        fetcher: Fetcher,
         keys: Sequence[Key],
         history: History,
         random: Random,
         *,
         instance: str | None,
+        mixed: bool = False,
     ) -> None:
         self._name = name
         self._group = group
         self._coordinator = coordinator
-        self._fetcher = Fetcher(fetching, random, sessions=random.random() < 0.5)
-        self._links = (coordinator, fetching)
+        self._hand = Hand(name, group, coordinator, fetcher, history)
+        self._mixed = mixed
         self._counts = {topic: len(indexes) for topic, indexes in by_topic(keys).items()}
         self._history = history
         self._random = random
         self._instance = instance
         self._member_id = ""
         self._generation = -1
-        self._positions: dict[Key, int] = {}
-        self._uncommitted: set[Key] = set()
         self._heartbeat_at = 0.0
-        self._found_on = 0
+        self._found_on = -1
         self._leaving = False
 
     def leave(self) -> None:
@@ -101,16 +92,14 @@ class Member:
                 continue
             except FAILURES as failure:
                 if isinstance(failure, Unreachable):
-                    for link in self._links:
-                        link.drop()
+                    self._coordinator.drop()
                 await asyncio.sleep(self._random.uniform(0.02, 0.3))
 
     # The group
 
     async def _join(self) -> None:
         """Take part in a rebalance, and begin where the group left off."""
-        self._positions = {}
-        self._uncommitted = set()
+        self._hand.drop()
         if self._found_on != self._coordinator.opened:
             await self._find_coordinator()
         said = await self._coordinator.ask(
@@ -170,15 +159,17 @@ class Member:
         )
         self._judge(said.error_code, "sync")
         assign.keys = tuple((topic, index) for topic, index in decode_assignment(bytes(said.assignment)))
-        self._history.begin(assign)
-        self._history.end(assign, Outcome.OK)
+        if not self._mixed:
+            self._history.begin(assign)
+            self._history.end(assign, Outcome.OK)
+            self._hand.generation = self._generation
         self._heartbeat_at = asyncio.get_running_loop().time() + _HEARTBEAT_S
-        self._positions = await read_commits(
-            self._coordinator, self._history, self._name, self._group, assign.keys
-        )
+        self._hand.take(assign.keys, assign.begun)
+        await self._hand.begin()
 
     async def _heartbeat(self) -> None:
         self._heartbeat_at = asyncio.get_running_loop().time() + _HEARTBEAT_S
+        asked = self._history.tick()
         said = await self._coordinator.ask(
             HeartbeatRequest(self._group, self._generation, self._member_id, self._instance),
             HeartbeatResponse,
@@ -186,6 +177,7 @@ class Member:
         if error_code(said.error_code) is ErrorCode.REBALANCE_IN_PROGRESS:
             await self._commit()  # the last chance to say what is done, before others take over
         self._judge(said.error_code, "heartbeat")
+        self._hand.confirm(asked)
 
     async def _leave(self) -> None:
         leaver = LeaveGroupRequestMember(self._member_id, self._instance)
@@ -211,8 +203,8 @@ class Member:
     async def _consume(self) -> None:
         loop = asyncio.get_running_loop()
         while not self._leaving:
-            if self._positions:
-                await self._poll()
+            if self._hand.positions:
+                await self._hand.poll()
             else:
                 await asyncio.sleep(0.25)
             if self._random.random() < 0.3:
@@ -222,109 +214,7 @@ class Member:
         await self._commit()
         await self._leave()
 
-    async def _poll(self) -> None:
-        begun = self._history.tick()
-        for fetched in await self._fetcher.fetch(self._positions, wait_s=0.25):
-            self._took(fetched, begun)
-
-    def _took(self, fetched: Fetched, begun: int) -> None:
-        key = fetched.key
-        if fetched.code is ErrorCode.OFFSET_OUT_OF_RANGE:
-            # Nothing is ever deleted here, so the end has moved back behind what was delivered.
-            self._history.complain("out-of-range", key, f"{self._name} asked for {self._positions[key]}")
-            raise Later(fetched.code.name)
-        if settle(fetched.code) is not ErrorCode.NONE:
-            self._history.complain("refused-fetch", key, f"{self._name}: {fetched.code.name}")
-            raise Later(fetched.code.name)
-        if not fetched.records:
-            return
-        poll = Poll(
-            process=self._name,
-            begun=begun,
-            key=key,
-            position=self._positions[key],
-            records=fetched.values,
-            generation=self._generation,
-        )
-        self._history.begin(poll)
-        self._history.end(poll, Outcome.OK)
-        self._positions[key] = fetched.next_offset
-        self._uncommitted.add(key)
-
     async def _commit(self) -> None:
         """Say what is done; what becomes of it is known only if an answer comes."""
-        commits = [
-            self._history.begin(
-                Commit(
-                    process=self._name,
-                    begun=self._history.tick(),
-                    group=self._group,
-                    generation=self._generation,
-                    key=key,
-                    offset=self._positions[key],
-                )
-            )
-            for key in sorted(self._uncommitted)
-        ]
-        if not commits:
-            return
-        self._uncommitted.clear()
-        said = await self._coordinator.ask(
-            self._commit_request(commits), OffsetCommitResponse, at_most=_LAST_VERSION_WITH_NAMES
-        )
-        codes = {(t.name, p.partition_index): p.error_code for t in said.topics for p in t.partitions}
-        for commit in commits:
-            code = error_code(codes[commit.key])
-            if code is ErrorCode.NONE:
-                self._history.end(commit, Outcome.OK)
-            elif not code.retriable:
-                self._history.end(commit, Outcome.FAIL)
-        for answer in codes.values():
-            self._judge(answer, "commit")
-
-    def _commit_request(self, commits: list[Commit]) -> OffsetCommitRequest:
-        offsets = {commit.key: commit.offset for commit in commits}
-        return OffsetCommitRequest(
-            group_id=self._group,
-            generation_id_or_member_epoch=self._generation,
-            member_id=self._member_id,
-            group_instance_id=self._instance,
-            topics=[
-                OffsetCommitRequestTopic(
-                    topic,
-                    partitions=[
-                        OffsetCommitRequestPartition(index, offsets[topic, index]) for index in indexes
-                    ],
-                )
-                for topic, indexes in by_topic(offsets).items()
-            ],
-        )
-
-
-async def read_commits(
-    link: Link, history: History, process: str, group: str, keys: Sequence[Key]
-) -> dict[Key, int]:
-    """Where *group* left each of *keys*; the beginning, where it has not been yet."""
-    begun = history.tick()
-    topics = [
-        OffsetFetchRequestGroupTopic(name, partition_indexes=some) for name, some in by_topic(keys).items()
-    ]
-    said = await link.ask(
-        OffsetFetchRequest(groups=[OffsetFetchRequestGroup(group, topics=topics)]),
-        OffsetFetchResponse,
-        at_most=_LAST_VERSION_WITH_NAMES,
-    )
-    positions: dict[Key, int] = {}
-    for found in said.groups:
-        settle(found.error_code)
-        for topic in found.topics:
-            for partition in topic.partitions:
-                settle(partition.error_code)
-                key = topic.name, partition.partition_index
-                read = ReadCommit(
-                    process=process, begun=begun, group=group, key=key, offset=partition.committed_offset
-                )
-                history.begin(read)
-                history.end(read, Outcome.OK)
-                positions[key] = max(partition.committed_offset, 0)
-    return positions
+        for code in await self._hand.commit(self._member_id, self._generation, self._instance):
+            self._judge(code, "commit")

@@ -16,10 +16,10 @@ from millstream.client.connection import Connection
 from millstream.client.refusals import error_code
 from millstream.env.clock import Clock
 from millstream.errors import ErrorCode
-from millstream.records.build import NewRecord, build
+from millstream.records.build import build
 from millstream.records.compression import Codec
 from millstream.sim.history import History, Key, Outcome, Send
-from millstream.sim.link import FAILURES, Link, settle
+from millstream.sim.link import FAILURES, Link, new_record, settle
 from millstream.wire.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 from millstream.wire.messages.produce import (
     ProduceRequest,
@@ -43,6 +43,7 @@ class Habits:
     max_records: int = 8
     max_padding: int = 400
     names: int = 0  # write under so many keys; under none if 0
+    deletes: float = 0.0  # so many of its records say that their key is gone
 
     @property
     def batch_bytes(self) -> int:
@@ -179,10 +180,14 @@ class Producer:
     def _new_parcel(self, lane: Lane) -> Parcel:
         habits, random = self._habits, self._random
         values = tuple(self._values() for _ in range(random.randint(1, habits.max_records)))
-        names = tuple(b"%d" % random.randrange(habits.names) for _ in values) if habits.names else ()
+        # Of many keys the last word is an old one, and deep in the log.
+        names = tuple(
+            b"%d" % (random.randrange(habits.names) + value // 50) for value in values if habits.names
+        )
+        gone = frozenset(value for value in values if habits.deletes and random.random() < habits.deletes)
         data = build(
             [
-                NewRecord(name, value.to_bytes(8, "big") + bytes(random.randint(0, habits.max_padding)))
+                new_record(name, value, None if value in gone else random.randint(0, habits.max_padding))
                 for name, value in zip_longest(names, values)
             ],
             codec=habits.codec,
@@ -195,7 +200,14 @@ class Producer:
         # Who does not number batches may see them pass each other when the connection changes.
         process = self._name if habits.idempotent else f"{self._name}/{self._link.opened}"
         send = self._history.begin(
-            Send(process=process, begun=self._history.tick(), key=lane.key, values=values, names=names)
+            Send(
+                process=process,
+                begun=self._history.tick(),
+                key=lane.key,
+                values=values,
+                names=names,
+                gone=gone,
+            )
         )
         lane.parcels.append(parcel := Parcel(send, data))
         return parcel

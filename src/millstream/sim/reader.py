@@ -8,9 +8,9 @@ from typing import Final, TypeVar, TypeVarTuple, final
 from millstream.client.unreachable import Unreachable
 from millstream.errors import ErrorCode
 from millstream.sim.fetcher import Fetched, Fetcher, by_topic
+from millstream.sim.hand import read_commits
 from millstream.sim.history import History, Key, Outcome, Poll
 from millstream.sim.link import FAILURES, Later, Link, settle
-from millstream.sim.member import read_commits
 from millstream.wire.messages.create_topics import (
     CreateTopicsRequest,
     CreateTopicsRequestConfig,
@@ -54,15 +54,16 @@ class Reader:
 
         await self._patiently(attempt)
 
-    async def offsets(self, keys: Sequence[Key], which: int) -> dict[Key, int]:
-        """The first or the next offset of each of *keys*."""
+    async def offsets(self, keys: Sequence[Key], which: int, *, committed: bool = False) -> dict[Key, int]:
+        """The first or the next offset of each of *keys*; if *committed*, that of what is decided."""
         request = ListOffsetsRequest(
+            isolation_level=int(committed),
             topics=[
                 ListOffsetsRequestTopic(
                     topic, [ListOffsetsRequestPartition(index, timestamp=which) for index in indexes]
                 )
                 for topic, indexes in by_topic(keys).items()
-            ]
+            ],
         )
 
         async def attempt() -> dict[Key, int]:
@@ -77,27 +78,47 @@ class Reader:
 
         return await self._patiently(attempt)
 
-    async def read_all(self, key: Key, start: int, end: int, *, compacted: bool = False) -> None:
-        """Note everything from *start* to *end* as the final read, then look some of it up again."""
-        poll = Poll(process=self._name, begun=self._history.tick(), key=key, position=start, final=True)
+    async def read_all(
+        self, key: Key, start: int, end: int, *, compacted: bool = False, committed: bool = False
+    ) -> list[int]:
+        """Note everything from *start* to *end* as the final read, then look some of it up again.
+
+        What is read are the values, without those of transactions that were aborted if *committed*.
+        """
+        poll = Poll(
+            process=self._name,
+            begun=self._history.tick(),
+            key=key,
+            position=start,
+            final=True,
+            committed=committed,
+        )
         times: list[tuple[int, int]] = []
         position = start
         while position < end:
-            for fetched in await self._patiently(self._fetch, key, position):
+            for fetched in await self._patiently(self._fetch, key, position, committed):
                 poll.records += fetched.values
                 times += [(record.offset, record.timestamp_ms) for record in fetched.records]
                 position = fetched.next_offset
         self._history.begin(poll)
         self._history.end(poll, Outcome.OK)
-        if times and not compacted:
+        if times and not compacted and not committed:
             for _ in range(_LOOKUPS):
                 await self._look_up_offset(key, self._random.randrange(start, end))
                 await self._look_up_time(key, times)
+        return [value for _, value in poll.records]
+
+    async def read_on(self, positions: dict[Key, int], found: list[tuple[Key, int, int]]) -> None:
+        """Add to *found* what has been committed since *positions*, if anything has."""
+        for key in sorted(positions):
+            for fetched in await self._patiently(self._fetch, key, positions[key], True):
+                found += [(key, offset, value) for offset, value in fetched.values]
+                positions[key] = fetched.next_offset
 
     async def _look_up_offset(self, key: Key, position: int) -> None:
         """Whichever offset is asked for comes first; the history's checks see to that."""
         poll = Poll(process=self._name, begun=self._history.tick(), key=key, position=position)
-        for fetched in await self._patiently(self._fetch, key, position):
+        for fetched in await self._patiently(self._fetch, key, position, False):
             poll.records += fetched.values
         self._history.begin(poll)
         self._history.end(poll, Outcome.OK)
@@ -110,7 +131,8 @@ class Reader:
         if found != expected:
             self._history.complain("wrong-time", key, f"{timestamp_ms} ms is at {expected}, not {found}")
 
-    async def _fetch(self, key: Key, position: int) -> list[Fetched]:
+    async def _fetch(self, key: Key, position: int, committed: bool) -> list[Fetched]:
+        self._fetcher.committed = committed
         found = await self._fetcher.fetch({key: position}, wait_s=0.25)
         for fetched in found:
             if settle(fetched.code) is not ErrorCode.NONE:

@@ -24,7 +24,7 @@ from millstream.sim.loop import SimLoop
 from millstream.sim.plan import Plan
 from millstream.sim.workload import Workload
 
-_CALM_S: Final = 4.0  # producers go on for a while after the last fault
+_CALM_S: Final = 3.0  # producers go on for a while after the last fault
 
 
 @final
