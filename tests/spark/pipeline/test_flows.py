@@ -1,0 +1,244 @@
+"""Pipelines run by a real Spark against a real broker."""
+
+import threading
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from tests.spark.pipeline.conftest import Bench
+
+from millstream.pipeline import Pipeline, table, topic
+from millstream.pipeline.yaml_form import read_yaml
+
+pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(900)]
+
+SCHEMA = "id string not null, amount double, ts timestamp"
+
+
+def order(n: int, **other: Any) -> dict[str, Any]:
+    return {"id": f"o{n}", "amount": float(n), "ts": f"2026-11-01T00:{n // 60:02}:{n % 60:02}Z", **other}
+
+
+def ids(rows: list[dict[str, Any]]) -> list[str]:
+    return sorted(row["id"] for row in rows)
+
+
+def cleaned(bench: Bench, name: str, source: str, **settings: Any) -> Pipeline:
+    pipeline = bench.pipeline(name, **settings)
+
+    @pipeline.flow(
+        source=topic(source, json=SCHEMA),
+        into=table(f"lake.{source}"),
+        expect={"amount >= 0": "drop", "amount < 190": "warn"},
+    )
+    def clean(orders: Any) -> Any:
+        return orders.selectExpr("id", "amount * 2 AS twice", "ts")
+
+    return pipeline
+
+
+def test_bad_records_cost_a_row_each_and_can_be_replayed(bench: Bench) -> None:
+    """The whole life: run, bad records with reasons, lag of zero, more records, a fix, a replay."""
+    from millstream.pipeline.again import replay
+    from millstream.pipeline.context import settle
+    from millstream.pipeline.run import finish
+    from millstream.pipeline.status import look
+    from millstream.pipeline.upkeep import keep_in_order
+
+    bench.topics.create("raw", partitions=2)
+    good = [order(n) for n in range(200)]
+    bad: list[object] = [b"nope", order(7, amount="12 EUR"), order(8, amount=-1.0), {"amount": 3.0}, b""]
+    bench.send("raw", [*good, *bad])
+    pipeline = cleaned(bench, "life", "raw", batch=150)
+
+    state = bench.run(pipeline)["clean"]
+
+    assert (state.rows, state.bad, state.lag, state.state) == (205, 5, 0, "done")
+    assert state.warned == {"amount < 190": 10}
+    rows = bench.table(pipeline, "lake.raw")
+    assert ids(rows) == ids(good)
+    assert {row["twice"] for row in rows} == {2.0 * n for n in range(200)}
+    wrong = bench.table(pipeline, "lake.life_bad")
+    assert sorted((row["reason"], row["value"]) for row in wrong) == [
+        ("amount is no double: 12 EUR", b'{"id": "o7", "amount": "12 EUR", "ts": "2026-11-01T00:00:07Z"}'),
+        ("id is missing", b'{"amount": 3.0}'),
+        ("no value", b""),
+        ("not JSON", b"nope"),
+        ("not as expected: amount >= 0", b'{"id": "o8", "amount": -1.0, "ts": "2026-11-01T00:00:08Z"}'),
+    ]
+    assert {(row["topic"], row["partition"], row["offset"]) for row in wrong} == {
+        ("raw", n % 2, n // 2) for n in range(200, 205)
+    }
+    assert bench.lag("life") == 0
+
+    bench.send("raw", [order(n) for n in range(200, 210)])
+    assert bench.lag("life") == 10
+    again = bench.run(pipeline)["clean"]
+    assert (again.rows, again.bad, again.lag) == (10, 0, 0)
+    assert ids(bench.table(pipeline, "lake.raw")) == ids([order(n) for n in range(210)])
+    assert bench.lag("life") == 0
+
+    fixed = bench.pipeline("life")
+
+    @fixed.flow(source=topic("raw", json="id string not null, amount string"), into=table("lake.raw"))
+    def clean(orders: Any) -> Any:
+        return orders.selectExpr("id", "CAST(split(amount, ' ')[0] AS double) * 2 AS twice")
+
+    context = settle(fixed)
+    for tries, (rows_seen, still_bad) in enumerate([(5, 3), (3, 3)]):
+        start = replay(context, bench.spark, fixed.flows["clean"])
+        assert start is not None
+        done = finish(start, lambda states: None, threading.Event())
+        assert (done.rows, done.bad) == (rows_seen, still_bad), f"replay {tries}"
+    expected = ids([order(n) for n in [*range(210), 7, 8]])
+    assert ids(bench.table(fixed, "lake.raw")) == expected
+    (flow,), _ = look(context)
+    assert (flow["lag"], flow["bad"], flow["waiting"], flow["table_rows"]) == (0, 11, 3, 212)
+
+    kept = keep_in_order(context, 1 << 20, *[datetime.now(UTC)] * 2)
+    assert [(each.table, each.files_after) for each in kept] == [("lake.raw", 1), ("lake.life_bad", 1)]
+    assert ids(bench.table(fixed, "lake.raw")) == expected
+
+
+def test_history_filled_in_is_as_if_it_had_been_read_live(bench: Bench) -> None:
+    """The same definition gives the same table, whichever way the records came in."""
+    from millstream.pipeline.again import backfill
+    from millstream.pipeline.context import settle
+    from millstream.pipeline.run import finish
+
+    bench.topics.create("past", partitions=2)
+    bench.send("past", [b"nope", *(order(n) for n in range(99))])
+    live = cleaned(bench, "live", "past", batch=40, warehouse="live")
+    bench.run(live)
+
+    late = cleaned(bench, "late", "past", batch=40, warehouse="late")
+    bench.run(late, start="end")
+    assert bench.table(late, "lake.past") == []
+    for rows in (100, 0):  # what is filled in once stays as it is
+        start = backfill(settle(late), bench.spark, late.flows["clean"], "start", None)
+        assert finish(start, lambda states: None, threading.Event()).rows == rows
+    bench.send("past", [order(n) for n in range(99, 120)])
+    for pipeline in (live, late):
+        bench.run(pipeline)
+
+    def by_id(pipeline: Pipeline) -> list[dict[str, Any]]:
+        return sorted(bench.table(pipeline, "lake.past"), key=lambda row: str(row["id"]))
+
+    assert by_id(live) == by_id(late)
+    assert len(by_id(live)) == 120
+    assert len(bench.table(late, "lake.late_bad")) == len(bench.table(live, "lake.live_bad")) == 1
+
+
+@pytest.mark.long
+def test_yaml_with_sql_windows_dedupe_and_two_flows_in_order(bench: Bench) -> None:
+    bench.topics.create("clicks", partitions=2)
+    orders = [order(n) for n in range(180)]
+    bench.send("clicks", [*orders, *orders[:50], b"nope"])
+    pipeline = read_yaml(
+        f"""
+        pipeline: clicks
+        brokers: {bench.topics.bootstrap}
+        flows:
+          totals:
+            from: {{table: lake.clicks, watermark: ts 1 minute}}
+            sql: |
+              SELECT window.start AS minute, sum(amount) AS total, count(*) AS orders
+              FROM clicks GROUP BY window(ts, '1 minute')
+            into: {{topic: click-totals, key: minute}}
+          clean:
+            from: {{topic: clicks, json: "{SCHEMA}", watermark: ts 1 hour, dedupe: id}}
+            sql: SELECT * FROM clicks WHERE amount >= 0
+            into: {{table: lake.clicks}}
+        """,
+        "clicks.yaml",
+    )
+    pipeline.folder = bench.folder
+
+    states = bench.run(pipeline)
+
+    assert ids(bench.table(pipeline, "lake.clicks")) == ids(orders), "each once"
+    assert [row["reason"] for row in bench.table(pipeline, "lake.clicks_bad")] == ["not JSON"]
+    totals = {each["minute"]: (each["orders"], each["total"]) for each in bench.values("click-totals")}
+    # The last record is of 00:02:59, so that only the first minute is a minute past.
+    assert totals == {"2026-11-01T00:00:00.000Z": (60, float(sum(range(60))))}
+    assert states["clean"].lag == 0
+    assert bench.lag("clicks") == 0
+
+
+@pytest.mark.long
+def test_a_stream_is_joined_with_a_table_and_plain_values_are_read(bench: Bench) -> None:
+    bench.topics.create("names")
+    bench.topics.create("calls")
+    bench.topics.create("answers")
+    bench.send("names", [{"id": n, "name": f"name {n}"} for n in range(3)], partitions=1)
+    bench.send("calls", [b"0", b"2", b"x", b"2"], partitions=1)
+    pipeline = bench.pipeline("joined")
+
+    @pipeline.flow(source=topic("names", json="id bigint, name string"), into=table("lake.names"))
+    def names(names: Any) -> Any:
+        return names
+
+    @pipeline.flow(
+        source={"calls": topic("calls", plain="bigint"), "names": table("lake.names")},
+        into=topic("answers", key="name"),
+    )
+    def answers(calls: Any, names: Any) -> Any:
+        return calls.join(names, calls.value == names.id).select("name")
+
+    bench.run(pipeline)
+
+    assert sorted(each["name"] for each in bench.values("answers")) == ["name 0", "name 2", "name 2"]
+    (wrong,) = bench.table(pipeline, "lake.joined_bad")
+    assert (wrong["flow"], wrong["reason"], wrong["value"]) == ("answers", "value is no bigint: x", b"x")
+
+
+@pytest.mark.long
+def test_an_expectation_may_stop_the_flow_and_new_columns_appear(bench: Bench) -> None:
+    from millstream.pipeline.run import FlowFailed
+
+    bench.topics.create("strict")
+    bench.send("strict", [order(1), order(2, note="new")], partitions=1)
+    first = bench.pipeline("strict")
+    first.add("keep", topic("strict", json="id string"), table("lake.strict"), lambda frame: frame)
+    bench.run(first)
+
+    second = bench.pipeline("strict")
+    second.add(
+        "keep", topic("strict", json="id string, note string"), table("lake.strict"), lambda frame: frame
+    )
+    bench.send("strict", [order(3, note="newer")], partitions=1)
+    bench.run(second)
+    rows = sorted(bench.table(second, "lake.strict"), key=lambda row: str(row["id"]))
+    assert rows == [{"id": "o1", "note": None}, {"id": "o2", "note": None}, {"id": "o3", "note": "newer"}]
+
+    third = bench.pipeline("strict")
+    third.add(
+        "keep",
+        topic("strict", json="id string, amount double"),
+        table("lake.strict"),
+        lambda frame: frame.select("id"),
+        expect={"amount < 5": "fail"},
+    )
+    bench.send("strict", [order(4), order(5)], partitions=1)
+    with pytest.raises(FlowFailed, match=r"flow 'keep': strict-0 offset 4: not as expected: amount < 5"):
+        bench.run(third)
+    assert ids(bench.table(third, "lake.strict")) == ["o1", "o2", "o3"], "nothing of the batch"
+    assert bench.lag("strict") == 2
+
+
+@pytest.mark.long
+def test_the_last_row_of_a_key_stays_in_a_table_cut_by_days(bench: Bench) -> None:
+    bench.topics.create("latest")
+    bench.send("latest", [order(61), order(62), order(61, amount=7.0)], partitions=1)
+    pipeline = bench.pipeline("latest")
+    into = table("lake.latest", key="id", partition_by="day(ts)")
+    pipeline.add("keep", topic("latest", json=SCHEMA), into, lambda frame: frame)
+    bench.run(pipeline)
+    bench.send("latest", [order(62, amount=8.0)], partitions=1)
+    bench.run(pipeline)
+
+    rows = {row["id"]: (row["amount"], row["ts"]) for row in bench.table(pipeline, "lake.latest")}
+    assert rows == {
+        "o61": (7.0, datetime.fromisoformat("2026-11-01T00:01:01Z")),
+        "o62": (8.0, datetime.fromisoformat("2026-11-01T00:01:02Z")),
+    }
