@@ -17,8 +17,11 @@ from millstream.cli.output import Output
 from millstream.cli.printing import printer
 from millstream.client.admin import Admin
 from millstream.client.cluster import Client
+from millstream.client.fetcher import FetchConfig
 from millstream.errors import Refused
+from millstream.records.build import NewRecord, build
 from millstream.records.compression import Codec
+from millstream.records.control import Marker
 
 PLAIN = printer("plain", None, "utf-8", "utf-8")
 WHERE = printer("plain", "%p:%o ", "utf-8", "utf-8")
@@ -224,5 +227,44 @@ def test_copies_a_topic_byte_for_byte() -> None:
                 await produce.run(client, out, "b", lines, JsonLines(base64, base64))
             again = text(await dump("b"))
             assert again.replace('"topic":"b"', '"topic":"a"') == copied
+
+    simulate(story, settings=ANY_TIME)
+
+
+def test_committed_ends_before_what_is_not_decided() -> None:
+    """And does not wait for it, unless it is to follow; what was aborted is left out."""
+
+    async def story(sim: Sim) -> None:
+        async with sim.client() as client:
+            await fill(client, "t", 1, 2)
+            assert sim.host.node is not None
+            broker = sim.host.node.broker
+            hosted = broker.topics.hosted("t", 0)
+            partition = hosted.partition
+            now_ms = sim.host.clock.now_ms()
+            for id, count in ((7, 1), (8, 2)):
+                records = [NewRecord(b"k", b"v")] * count
+                batch = build(
+                    records,
+                    now_ms=now_ms,
+                    producer_id=id,
+                    producer_epoch=0,
+                    base_sequence=0,
+                    transactional=True,
+                )
+                partition.append(memoryview(batch), now_ms)
+            partition.append_marker(Marker.ABORT, 7, 0, 0, now_ms)
+            await fill_more(client)
+
+            committed = FetchConfig(committed_only=True)
+            assert await consumed(client, "t") == "0:0 0:1 0:2 0:3 0:4 0:6"
+            assert await consumed(client, "t", fetch=committed) == "0:0 0:1"
+            partition.append_marker(Marker.COMMIT, 8, 0, 0, now_ms)
+            await fill_more(client)
+            assert await consumed(client, "t", fetch=committed) == "0:0 0:1 0:3 0:4 0:6 0:8"
+
+    async def fill_more(client: Client) -> None:
+        with shown() as out:
+            await produce.run(client, out, "t", feed(b"x"), PlainLines(), partition=0)
 
     simulate(story, settings=ANY_TIME)

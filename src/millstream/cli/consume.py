@@ -137,7 +137,9 @@ async def run(
     fetch: FetchConfig | None = None,
 ) -> int:
     """Print what lies in the span that *offset* means, in each of *partitions*."""
-    places = await find_places(client, offset, await chosen_partitions(client, topic, partitions))
+    chosen = await chosen_partitions(client, topic, partitions)
+    committed_only = fetch is not None and fetch.committed_only
+    places = await find_places(client, offset, chosen, committed_only=committed_only)
     remaining = Remaining(places, count=count, follow=follow)
     async with Consumer(client, reset="earliest", fetch=fetch) as consumer:
         consumer.assign({each: place.span.first for each, place in places.items()})
@@ -164,7 +166,9 @@ async def run_group(
     first = Start() if offset is None else read_span(offset).first
     if first not in (Start(), End()):
         raise click.UsageError("with --group, --offset is start or end: where a group that is new begins")
-    everything = await find_places(client, "start", await chosen_partitions(client, topic, ()))
+    chosen = await chosen_partitions(client, topic, ())
+    committed_only = fetch is not None and fetch.committed_only
+    everything = await find_places(client, "start", chosen, committed_only=committed_only)
     remaining = Remaining(everything, count=count, follow=follow)
     reset: Reset = "earliest" if first == Start() else "latest"
     async with Consumer(client, group=group, topics=[topic], reset=reset, fetch=fetch) as consumer:

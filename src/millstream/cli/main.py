@@ -30,6 +30,12 @@ def _version(ctx: click.Context, _param: click.Parameter, wanted: bool) -> None:
         "consume": ("millstream.cli.consume:command", "Read records of a topic."),
         "group": ("millstream.cli.group:group", "List, describe, reset and delete consumer groups."),
         "cluster": ("millstream.cli.cluster:group", "Who is in the cluster, and whether it is well."),
+        "pipeline": (
+            "millstream.pipeline.commands:group",
+            "Topics and tables, made by Spark: run, status, replay.",
+        ),
+        "tinymq": ("millstream.cli.tinymq:commands", "Read a topic by way of the JSON lines door."),
+        "import": ("millstream.cli.imports:group", "Read what Panda-Q or TinyMQ left on disk into topics."),
         "completion": ("millstream.cli.completion:command", "Print the completion script for your shell."),
     },
 )

@@ -38,12 +38,17 @@ async def chosen_partitions(client: Client, topic: str, partitions: Sequence[int
     return [TopicPartition(topic, index) for index in sorted(set(partitions)) or range(count)]
 
 
-async def find_places(client: Client, text: str, partitions: Iterable[TopicPartition]) -> Places:
-    """What *text*, in the offset grammar, means in each of *partitions*."""
+async def find_places(
+    client: Client, text: str, partitions: Iterable[TopicPartition], *, committed_only: bool = False
+) -> Places:
+    """What *text*, in the offset grammar, means in each of *partitions*.
+
+    For who reads *committed_only*, they end at the last stable offset.
+    """
     wanted = sorted(partitions)
     span = read_span(text)
     low = await list_offsets(client, dict.fromkeys(wanted, EARLIEST))
-    high = await list_offsets(client, dict.fromkeys(wanted, LATEST))
+    high = await list_offsets(client, dict.fromkeys(wanted, LATEST), committed_only=committed_only)
     times = {at: await list_offsets(client, dict.fromkeys(wanted, at)) for at in span.times_ms}
     places = {}
     for each in wanted:

@@ -1,6 +1,7 @@
 """`millstream serve`: run a node until it is told to stop."""
 
 import asyncio
+import logging
 import os
 import resource
 import signal
@@ -12,6 +13,7 @@ from typing import Final
 import click
 
 from millstream.broker.live_config import LiveConfig
+from millstream.cli import pandaq
 from millstream.cli.exits import Exit, Failure
 from millstream.env.clock import SystemClock
 from millstream.env.disk import DirectoryInUse, DiskFailed, RealDisk
@@ -21,6 +23,8 @@ from millstream.node import logs
 from millstream.node.config import NodeConfig, load
 from millstream.node.node import CannotListen, Node
 from millstream.settings import InvalidSetting
+
+log = logging.getLogger(__name__)
 
 _SYNC_THREADS: Final = 8  # logs synced side by side; the file system commits them together
 _MOST_DESCRIPTORS: Final = 1 << 20  # where the system sets no limit
@@ -38,19 +42,46 @@ _SPARE_DESCRIPTORS: Final = 64  # for the loop, the lock, directories being sync
 @click.option(
     "--set", "sets", multiple=True, metavar="NAME=VALUE", help="Any setting by Kafka's name; may be repeated."
 )
-def command(file: Path | None, data: str | None, listen: tuple[str, ...], sets: tuple[str, ...]) -> int:
+@click.option(
+    "--pandaq-config",
+    "pandaq_file",
+    type=click.Path(path_type=Path),
+    help="A pandaq-config.json; taken from the working directory if there is one.",
+)
+def command(
+    file: Path | None,
+    data: str | None,
+    listen: tuple[str, ...],
+    sets: tuple[str, ...],
+    pandaq_file: Path | None,
+) -> int:
     """Run a node until it is told to stop.
 
     Settings come from a TOML file, then MILLSTREAM_* variables, then flags.
     """
     try:
-        live = load(file, os.environ, _flags(data, listen, sets))
+        panda = pandaq.find(pandaq_file, Path.cwd(), os.environ)
+        first = (str(panda.path), panda.settings) if panda is not None else ("", {})
+        live = load(file, os.environ, _flags(data, listen, sets), first)
+        config = live.get(NodeConfig)
+        logs.set_up(config.log_level, config.log_format)
+        if panda is not None:
+            _prepare(panda, config.data_dir)
     except InvalidSetting as error:
         raise click.UsageError(str(error)) from None
-    config = live.get(NodeConfig)
-    logs.set_up(config.log_level, config.log_format)
+    except DirectoryInUse as error:
+        raise Failure(str(error), Exit.CANNOT_START) from None
     with asyncio.Runner(loop_factory=_loop_factory()) as runner:
-        return runner.run(_serve(live))
+        return runner.run(_serve(live, panda))
+
+
+def _prepare(panda: pandaq.PandaqConfig, data_dir: str) -> None:
+    log.info("Panda-Q's configuration is used file=%s topics=%d", panda.path, len(panda.topics))
+    for note in panda.notes:
+        log.warning("%s", note)
+    pandaq.check_directory(data_dir)
+    if panda.reboot:
+        pandaq.wipe(data_dir, panda.path)
 
 
 def _flags(data: str | None, listen: tuple[str, ...], sets: tuple[str, ...]) -> dict[str, object]:
@@ -67,7 +98,7 @@ def _flags(data: str | None, listen: tuple[str, ...], sets: tuple[str, ...]) -> 
     return flags
 
 
-async def _serve(live: LiveConfig) -> int:
+async def _serve(live: LiveConfig, panda: pandaq.PandaqConfig | None = None) -> int:
     loop = asyncio.get_running_loop()
     loop.set_default_executor(ThreadPoolExecutor(_SYNC_THREADS, thread_name_prefix="sync"))
     told = asyncio.Event()
@@ -79,8 +110,11 @@ async def _serve(live: LiveConfig) -> int:
     live.cap("max.connections", half)
     try:
         disk = RealDisk(config.data_dir, max_open=half)
-        node = Node(Env(SystemClock(), disk, LocalRegistry(disk), SystemRandom()), live)
+        env = Env(SystemClock(), disk, LocalRegistry(disk), SystemRandom())
+        node = Node(env, live, before_doors=panda.create_topics if panda is not None else None)
         await node.start()
+    except InvalidSetting as error:
+        raise click.UsageError(str(error)) from None
     except (CannotListen, DirectoryInUse, RegistryDamaged) as error:
         raise Failure(
             str(error.strerror if isinstance(error, CannotListen) else error), Exit.CANNOT_START
@@ -89,6 +123,8 @@ async def _serve(live: LiveConfig) -> int:
         raise _failure_of(error) from error
     except OSError as error:
         raise Failure(f"cannot use {config.data_dir}: {error.strerror}", Exit.CANNOT_START) from error
+    for name, address in node.others.items():
+        click.echo(f"millstream: serving {name} on {address}", err=True)
     for address in node.addresses:
         click.echo(f"millstream: serving Kafka on {address}, data in {disk.root}", err=True)
     broken = node.broker.broken
