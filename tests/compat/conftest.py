@@ -1,9 +1,10 @@
 """One node for all tests of a session; each takes topics and groups of its own."""
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import pytest
+from tests.compat import rows
 from tests.compat.node import Node, unique
 
 HERE = Path(__file__).parent
@@ -13,7 +14,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if HERE in item.path.parents:
             item.add_marker(pytest.mark.compat)
-            item.add_marker(pytest.mark.timeout(60))
+            if not any(mark.name == "timeout" for mark in item.iter_markers()):
+                item.add_marker(pytest.mark.timeout(240))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    told = yield
+    rows.note(item, told)
+    return told
 
 
 @pytest.fixture(scope="session")

@@ -10,8 +10,8 @@ from typing import Any
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 
-SECONDS = 20.0
-STORY_SECONDS = 50.0
+SECONDS = 60.0
+STORY_SECONDS = 150.0
 
 
 def run(story: Coroutine[Any, Any, None]) -> None:

@@ -6,7 +6,6 @@ import pytest
 from aiokafka import TopicPartition
 from aiokafka.admin import RecordsToDelete
 from aiokafka.errors import OffsetOutOfRangeError
-from aiokafka.structs import OffsetAndMetadata
 from tests.compat.aio.clients import SECONDS, admin, consumer, create, producer, read, read_from, run, send
 
 FIRST_MS = 1_700_000_000_000
@@ -60,24 +59,6 @@ def test_finds_offsets(bootstrap: str, name: str) -> None:
     run(story())
 
 
-def test_pause_and_resume(bootstrap: str, name: str) -> None:
-    async def story() -> None:
-        place = await fill(bootstrap, name)
-        other = TopicPartition(name, 1)
-        async with producer(bootstrap) as one:
-            await send(one, name, b"a", b"b", partition=1)
-        async with consumer(bootstrap) as reader:
-            reader.assign([place, other])
-            reader.pause(place)
-            assert {each.partition for each in await read(reader, 2)} == {1}
-            assert await reader.getmany(timeout_ms=300) == {}
-            reader.resume(place)
-            assert [each.offset for each in await read(reader, 20)] == list(range(20))
-            assert reader.highwater(place) == 20
-
-    run(story())
-
-
 @pytest.mark.parametrize(("reset", "begins"), [("earliest", 0), ("latest", 20)])
 def test_auto_offset_reset(bootstrap: str, name: str, reset: str, begins: int) -> None:
     async def story() -> None:
@@ -111,24 +92,5 @@ def test_what_was_deleted_is_skipped(bootstrap: str, name: str) -> None:
             assert await client.delete_records({place: RecordsToDelete(before_offset=12)}) == {place: 12}
         got = await read_from(bootstrap, name, 0, 8)
         assert [each.offset for each in got] == list(range(12, 20))
-
-    run(story())
-
-
-def test_commits_and_goes_on_there(bootstrap: str, name: str) -> None:
-    async def story() -> None:
-        place = await fill(bootstrap, name)
-        async with consumer(bootstrap, group_id=name) as reader:
-            reader.assign([place])
-            assert await reader.committed(place) is None
-            await read(reader, 6)
-            await reader.commit()
-            assert await reader.committed(place) == 6
-        async with consumer(bootstrap, group_id=name) as reader:
-            reader.assign([place])
-            assert (await read(reader, 1))[0].offset == 6
-            assert (await reader.end_offsets([place]))[place] - await reader.committed(place) == 14
-            await reader.commit({place: OffsetAndMetadata(3, "ünder way ☂")})
-            assert await reader.committed(place) == 3
 
     run(story())

@@ -66,38 +66,6 @@ class Listener(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has
         self.given.append({each.partition for each in assigned})
 
 
-def test_static_members_may_be_restarted_without_a_rebalance(bootstrap: str, name: str) -> None:
-    async def story() -> None:
-        await create(bootstrap, name, 4)
-        listener = Listener()
-        async with consumer(bootstrap, group_id=name, group_instance_id="one") as first:
-            first.subscribe([name], listener=listener)
-            async with consumer(bootstrap, name, group_id=name, group_instance_id="two") as second:
-                await settle(first, second, partitions=4)
-                await poll_until([first, second], lambda: listener.given[-1] == share(first))
-                had, rebalances = share(second), len(listener.given)
-            async with consumer(bootstrap, name, group_id=name, group_instance_id="two") as second:
-                await poll_until([first, second], lambda: share(second) == had)
-                assert len(listener.given) == rebalances
-
-    run(story())
-
-
-def test_goes_on_where_the_group_was(bootstrap: str, name: str) -> None:
-    async def story() -> None:
-        await create(bootstrap, name)
-        async with producer(bootstrap) as one:
-            await send(one, name, *(b"%d" % i for i in range(40)))
-        got: list[int] = []
-        for _ in range(4):
-            async with consumer(bootstrap, name, group_id=name) as reader:
-                got += [int(each.value) for each in await read(reader, 10)]
-                await reader.commit()
-        assert got == list(range(40))
-
-    run(story())
-
-
 def test_commits_by_itself_when_stopped(bootstrap: str, name: str) -> None:
     async def story() -> None:
         await create(bootstrap, name)

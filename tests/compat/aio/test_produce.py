@@ -5,37 +5,9 @@ from typing import Any
 import pytest
 from aiokafka.errors import MessageSizeTooLargeError
 from tests.compat.aio.clients import create, producer, read_from, run, send
-from tests.compat.node import CODECS, Node
+from tests.compat.node import Node
 
 MEGABYTE = 1_000_000
-
-
-@pytest.mark.parametrize("acks", [0, 1, "all"])
-def test_acks(bootstrap: str, name: str, acks: int | str) -> None:
-    async def story() -> None:
-        await create(bootstrap, name)
-        async with producer(bootstrap, acks=acks) as one:
-            reports = await send(one, name, *(b"%d" % i for i in range(20)))
-        if acks:
-            assert [report.offset for report in reports] == list(range(20))
-        got = await read_from(bootstrap, name, 0, 20)
-        assert [each.value for each in got] == [b"%d" % i for i in range(20)]
-
-    run(story())
-
-
-@pytest.mark.parametrize("codec", CODECS)
-def test_codec(node: Node, name: str, codec: str) -> None:
-    async def story() -> None:
-        await create(node.bootstrap, name)
-        sent = [b"compress me " * 20 + b"%d" % i for i in range(100)]
-        async with producer(node.bootstrap, compression_type=None if codec == "none" else codec) as one:
-            await send(one, name, *sent)
-        assert node.codecs(name) == {CODECS[codec]}
-        got = await read_from(node.bootstrap, name, 0, 100)
-        assert [(each.offset, each.value) for each in got] == list(enumerate(sent))
-
-    run(story())
 
 
 def test_whatever_a_record_may_hold(bootstrap: str, name: str) -> None:

@@ -9,7 +9,7 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Produ
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
-SECONDS = 20.0
+SECONDS = 60.0
 
 
 def producer(bootstrap: str, **config: Any) -> Producer:

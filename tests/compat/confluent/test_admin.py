@@ -110,7 +110,7 @@ def test_every_config_of_a_topic_is_told(client: AdminClient, bootstrap: str, na
     assert list(told["retention.ms"].synonyms) == ["retention.ms", "log.retention.ms"]
     assert told["segment.bytes"].value == "1073741824"
     assert told["segment.bytes"].is_default
-    assert len(told) > 20
+    assert len(told) >= 20
 
 
 def test_some_configs_are_changed_and_the_others_stay(client: AdminClient, bootstrap: str, name: str) -> None:
@@ -207,8 +207,5 @@ def test_the_cluster_is_described(client: AdminClient, bootstrap: str) -> None:
     assert [f"{node.host}:{node.port}" for node in told.nodes] == [bootstrap]
 
 
-def test_there_are_no_transactions_users_or_acls_yet(client: AdminClient) -> None:
-    """What is not served is not advertised, and the client says so by itself, at once."""
-    with pytest.raises(KafkaException) as refused:
-        done({None: client.describe_user_scram_credentials()})
-    assert refused.value.args[0].code() == KafkaError._UNSUPPORTED_FEATURE
+def test_there_are_no_users_yet(client: AdminClient) -> None:
+    assert done({None: client.describe_user_scram_credentials()}) == {None: {}}

@@ -71,14 +71,6 @@ def test_the_end_is_told_and_what_comes_after_is_read(bootstrap: str, filled: st
         assert read(reader, 1)[0].value() == b"new"
 
 
-def test_seeks(bootstrap: str, filled: str) -> None:
-    with consumer(bootstrap) as reader:
-        read_from(reader, filled, OFFSET_BEGINNING, 1)
-        for offset in (17, 3, 10, 9):
-            reader.seek(TopicPartition(filled, 0, offset))
-            assert offsets(reader, 2) == [offset, offset + 1]
-
-
 def test_finds_offsets_by_time_and_goes_there(bootstrap: str, filled: str) -> None:
     times = [FIRST_MS - 5, FIRST_MS + 7000, FIRST_MS + 7001, FIRST_MS + 19_000, FIRST_MS + 19_001]
     with consumer(bootstrap) as reader:
@@ -97,17 +89,6 @@ def test_watermarks(bootstrap: str, filled: str) -> None:
         assert reader.get_watermark_offsets(TopicPartition(filled, 1)) == (0, 0)
         read_from(reader, filled, 0, 1)
         assert reader.get_watermark_offsets(TopicPartition(filled, 0), cached=True) == (0, 20)
-
-
-def test_pause_and_resume(bootstrap: str, filled: str) -> None:
-    send(producer(bootstrap), filled, values("a", "b", partition=1))
-    with consumer(bootstrap) as reader:
-        reader.assign([TopicPartition(filled, 0, 0), TopicPartition(filled, 1, 0)])
-        reader.pause([TopicPartition(filled, 0)])
-        assert {each.partition() for each in read(reader, 2)} == {1}
-        assert reader.poll(0.3) is None
-        reader.resume([TopicPartition(filled, 0)])
-        assert offsets(reader, 20) == list(range(20))
 
 
 @pytest.mark.parametrize(("reset", "begins"), [("earliest", 0), ("latest", 20)])

@@ -97,18 +97,6 @@ def test_cooperative_members_read_on_while_others_come(bootstrap: str, name: str
     assert sorted(got) == list(range(200))
 
 
-def test_static_members_may_be_restarted_without_a_rebalance(bootstrap: str, name: str) -> None:
-    create(bootstrap, name, 4)
-    with member(bootstrap, name, name, group_instance_id="one") as first:
-        with member(bootstrap, name, name, group_instance_id="two") as second:
-            settle(first, second, partitions=4)
-            kept, had, rebalances = first.partitions, second.partitions, len(first.given)
-        with member(bootstrap, name, name, group_instance_id="two") as second:
-            poll_until([first.consumer, second.consumer], lambda: second.partitions == had)
-        assert first.partitions == kept
-        assert len(first.given) == rebalances
-
-
 def test_a_static_member_that_stays_away_is_replaced(bootstrap: str, name: str) -> None:
     create(bootstrap, name, 4)
     quick = {"session_timeout_ms": 1_000, "heartbeat_interval_ms": 100}
@@ -116,18 +104,6 @@ def test_a_static_member_that_stays_away_is_replaced(bootstrap: str, name: str) 
         with member(bootstrap, name, name, group_instance_id="two", **quick) as second:
             settle(first, second, partitions=4)
         settle(first, partitions=4)
-
-
-def test_goes_on_where_the_group_was(bootstrap: str, name: str) -> None:
-    create(bootstrap, name, 2)
-    one = producer(bootstrap)
-    send(one, name, [{"value": str(i), "partition": i % 2} for i in range(40)])
-    got: list[int] = []
-    for _ in range(4):
-        with member(bootstrap, name, name) as reader:
-            got += [int(each.value()) for each in read(reader.consumer, 10)]
-            reader.consumer.commit(asynchronous=False)
-    assert sorted(got) == list(range(40))
 
 
 def test_commits_by_itself_when_closed(bootstrap: str, name: str) -> None:

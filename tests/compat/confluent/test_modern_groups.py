@@ -13,8 +13,8 @@ from tests.compat.node import Node
 QUICK: Final[dict[str, object]] = {
     "group.consumer.min.heartbeat.interval.ms": 100,
     "group.consumer.heartbeat.interval.ms": 100,
-    "group.consumer.min.session.timeout.ms": 3_000,
-    "group.consumer.session.timeout.ms": 3_000,
+    "group.consumer.min.session.timeout.ms": 10_000,  # no machine sleeps that long
+    "group.consumer.session.timeout.ms": 10_000,
 }
 AGAIN: Final = (
     KafkaError.STALE_MEMBER_EPOCH,
@@ -22,7 +22,7 @@ AGAIN: Final = (
     KafkaError.REBALANCE_IN_PROGRESS,
     KafkaError.UNKNOWN_MEMBER_ID,
 )
-CLASSIC: Final = {"heartbeat_interval_ms": 100, "session_timeout_ms": 6_000}
+CLASSIC: Final = {"heartbeat_interval_ms": 100, "session_timeout_ms": 10_000}
 
 
 @pytest.fixture(scope="module")

@@ -10,31 +10,6 @@ from tests.compat.node import CODECS, Node
 MEGABYTE = 1_000_000
 
 
-@pytest.mark.parametrize("acks", ["0", "1", "all"])
-def test_acks(bootstrap: str, name: str, acks: str) -> None:
-    create(bootstrap, name)
-    reports = send(producer(bootstrap, acks=acks), name, values(*map(str, range(20))))
-
-    if acks != "0":  # nobody tells offsets to one who does not ask
-        assert [report.offset() for report in reports] == list(range(20))
-    with consumer(bootstrap) as reader:
-        assert [each.value() for each in read_from(reader, name, 0, 20)] == [b"%d" % i for i in range(20)]
-
-
-@pytest.mark.parametrize("codec", CODECS)
-def test_codec(node: Node, name: str, codec: str) -> None:
-    create(node.bootstrap, name)
-    sent = values(*("compress me " * 20 + str(i) for i in range(100)))
-    send(producer(node.bootstrap, compression_type=codec), name, sent)
-
-    assert node.codecs(name) == {CODECS[codec]}
-    with consumer(node.bootstrap) as reader:
-        got = read_from(reader, name, 0, 100)
-    assert [(each.offset(), each.value().decode()) for each in got] == [
-        (i, each["value"]) for i, each in enumerate(sent)
-    ]
-
-
 def test_whatever_a_record_may_hold(bootstrap: str, name: str) -> None:
     create(bootstrap, name)
     sent: list[dict[str, Any]] = [
@@ -53,16 +28,6 @@ def test_whatever_a_record_may_hold(bootstrap: str, name: str) -> None:
     assert [(each.key(), each.value(), each.headers()) for each in got] == [
         (each["key"], each["value"], each.get("headers")) for each in sent
     ]
-
-
-def test_a_megabyte(bootstrap: str, name: str) -> None:
-    create(bootstrap, name)
-    value = b"\x00\x01\x02\x03" * (MEGABYTE // 4)
-    one = producer(bootstrap, message_max_bytes=2 * MEGABYTE, batch_num_messages=1)
-    send(one, name, [{"value": value, "partition": 0}] * 3)
-
-    with consumer(bootstrap) as reader:
-        assert [each.value() for each in read_from(reader, name, 0, 3)] == [value] * 3
 
 
 def test_too_large_is_refused_and_the_next_is_not(bootstrap: str, name: str) -> None:
@@ -106,17 +71,6 @@ def test_each_idempotent_producer_has_an_id_of_its_own(node: Node, name: str) ->
         send(producer(node.bootstrap, enable_idempotence=True), name, values("x"))
 
     assert len({batch.producer_id for batch in node.batches(name)}) == 3
-
-
-def test_keys_choose_partitions(bootstrap: str, name: str) -> None:
-    create(bootstrap, name, 4)
-    one = producer(bootstrap)
-    first = send(one, name, [{"key": str(i % 8), "value": "x"} for i in range(64)])
-    again = send(one, name, [{"key": str(i), "value": "x"} for i in range(8)])
-
-    where = {report.key(): report.partition() for report in first}
-    assert {report.key(): report.partition() for report in again} == where
-    assert len(set(where.values())) > 1
 
 
 def test_an_unknown_topic_is_created(bootstrap: str, name: str) -> None:

@@ -31,7 +31,7 @@ def test_clients_find_everything_again(mortal: Node, name: str, end: str) -> Non
         assert [each.value() for each in read(reader, 1)] == [b"after"]
         assert reader.committed([TopicPartition(name, 0)])[0].offset == 1
         reader.commit(asynchronous=False)
-    assert len(client.list_topics(name, timeout=20).topics[name].partitions) == 2
+    assert len(client.list_topics(name, timeout=60).topics[name].partitions) == 2
 
     batches = mortal.batches(name)
     assert len({batch.producer_id for batch in batches}) == 1

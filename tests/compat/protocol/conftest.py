@@ -1,4 +1,5 @@
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 from tests.compat.node import Node
@@ -18,3 +19,13 @@ def member(node: Node) -> Iterator[Callable[..., Member]]:
     """Makes members of groups on the shared node."""
     with members(node) as make:
         yield make
+
+
+@pytest.fixture
+def mortal_in_haste(tmp_path: Path) -> Iterator[Node]:
+    """A node that looks for transactions whose time is over ten times a second."""
+    node = Node(tmp_path / "data", {"transaction.abort.timed.out.transaction.cleanup.interval.ms": 100})
+    try:
+        yield node
+    finally:
+        node.close()

@@ -13,7 +13,7 @@ from millstream.wire.frame import request_frame
 from millstream.wire.message import Message
 from millstream.wire.primitives import Reader
 
-SECONDS: Final = 20.0
+SECONDS: Final = 60.0
 _SIZE: Final = struct.Struct(">i")
 
 R = TypeVar("R", bound=Message)

@@ -7,6 +7,7 @@ import pytest
 from tests.compat.node import Node
 from tests.compat.protocol.asking import batch, create, fetch, fetching, part, produce, records
 from tests.compat.protocol.line import Line, line
+from tests.compat.protocol.writer import NEWER, Writer
 
 from millstream.errors import ErrorCode
 from millstream.records.batch import split
@@ -60,6 +61,26 @@ def test_5_3_2_outside_of_the_log(wire: Line, filled: str) -> None:
     assert (found.error_code, bytes(records(found))) == (0, b"")
 
 
+def test_5_3_3_readers_of_what_is_decided_see_no_further(wire: Line, name: str) -> None:
+    create(wire, name)
+    writer = Writer(wire, name, NEWER)
+    produce(wire, name, batch(b"plain"))
+    writer.begin_at_last()
+    writer.write(name, b"undecided")
+    produce(wire, name, batch(b"plain"))
+    for version in VERSIONS:
+        (all,) = fetch(wire, fetching(name, part()), version)
+        (decided,) = fetch(wire, fetching(name, part(), isolation=1), version)
+        assert offsets(records(all)) == [0, 1, 2]
+        assert offsets(records(decided)) == [0]
+        assert (decided.high_watermark, decided.last_stable_offset) == (3, 1)
+        (beyond,) = fetch(wire, fetching(name, part(2), isolation=1), version)
+        assert (beyond.error_code, bytes(records(beyond))) == (0, b"")
+    assert writer.commit() is ErrorCode.NONE
+    (decided,) = fetch(wire, fetching(name, part(), isolation=1))
+    assert offsets(records(decided)) == [0, 1, 2, 3]
+
+
 def test_5_3_4_the_first_batch_comes_however_large(wire: Line, filled: str) -> None:
     tiny = [part(0, 2, 1), part(0, 0, 1), part(0, 1, 1)]
     nothing, first, other = fetch(wire, fetching(filled, *tiny, max_bytes=1))
@@ -103,6 +124,30 @@ def test_5_3_5_errors_and_nothing_to_wait_for_are_answered_at_once(wire: Line, f
     fetch(wire, fetching(filled, part(15), wait_ms=0))
     fetch(wire, fetching(filled, part(15), part(99), wait_ms=20_000))
     assert time.monotonic() - began < 10
+
+
+def test_5_3_5_only_what_is_decided_counts_and_the_decision_wakes(node: Node, wire: Line, name: str) -> None:
+    create(wire, name)
+    with line(node) as other:
+        writer = Writer(other, name, NEWER)
+        writer.begin_at_last()
+        writer.write(name, b"undecided" * 100)
+        asked = wire.send(fetching(name, part(), wait_ms=30_000, min_bytes=500, isolation=1), 12)
+        produce(other, name, batch(b"plain" * 100))
+        assert writer.commit() is ErrorCode.NONE
+    (topic,) = wire.answer(FetchResponse, 12, asked).responses
+    assert offsets(records(topic.partitions[0])) == [0, 1, 2]
+
+
+def test_5_3_5_who_reads_an_older_segment_does_not_wait(wire: Line, name: str) -> None:
+    """Nor who asks for more than an answer may hold: the next one will have the rest. Else this times out."""
+    create(wire, name, configs={"segment.bytes": "1024"})
+    for _ in range(20):
+        produce(wire, name, batch(b"x" * 200))
+    (found,) = fetch(wire, fetching(name, part(), wait_ms=60_000, min_bytes=1 << 19))
+    assert offsets(records(found)) == [0, 1, 2]
+    (short,) = fetch(wire, fetching(name, part(18), wait_ms=60_000, min_bytes=500, max_bytes=500))
+    assert offsets(records(short)) == [18]
 
 
 def test_5_3_6_a_session_tells_only_what_is_new(wire: Line, filled: str) -> None:
@@ -192,7 +237,7 @@ def test_5_3_11_bytes_go_out_as_they_came(wire: Line, name: str) -> None:
     assert bytes(records(found)) == expected
 
 
-def test_4_aborted_transactions_are_null_or_a_list(wire: Line, filled: str) -> None:
+def test_4_6_aborted_transactions_are_null_or_a_list(wire: Line, filled: str) -> None:
     (uncommitted,) = fetch(wire, fetching(filled, part(), isolation=0))
     (committed,) = fetch(wire, fetching(filled, part(), isolation=1))
     assert (uncommitted.aborted_transactions or []) == []

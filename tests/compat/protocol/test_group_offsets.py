@@ -96,7 +96,7 @@ def test_5_7_10_notes_and_unknown_places(member: Make, wire: Line, name: str, to
     assert (kept.committed_offset, kept.committed_leader_epoch, kept.metadata) == (1, 0, "x" * 4096)
 
 
-def test_4_nothing_committed_is_no_error(member: Make, wire: Line, name: str, topic: str) -> None:
+def test_4_7_nothing_committed_is_no_error(member: Make, wire: Line, name: str, topic: str) -> None:
     """Whether or not there is such a group, or such a partition."""
     member(name).commit(topic, 5, metadata=None)
     assert fetched(wire, name, topic).metadata == ""
@@ -163,3 +163,11 @@ def test_5_7_14_lists_and_filters(member: Make, wire: Line, name: str) -> None:
     assert not listed(ListGroupsRequest(["Empty"]), 4)
     assert not listed(ListGroupsRequest([], ["consumer", "share"]), 5)
     assert not listed(ListGroupsRequest(["nonsense"]), 5)
+
+
+def test_4_8_a_note_beside_an_offset_comes_back_as_it_was(
+    member: Make, wire: Line, name: str, topic: str
+) -> None:
+    for note in ("", " ", "\0", '{"a": [1]}', "ä\U0001f980\n", "x" * 4096):
+        assert member(name).commit(topic, 5, metadata=note) == 0
+        assert fetched(wire, name, topic).metadata == note

@@ -5,9 +5,12 @@ from pathlib import Path
 
 import pytest
 from tests.compat.node import Node
+from tests.compat.protocol.line import Line
 from tests.compat.protocol.member import Member, members, rebalance, share
 
 from millstream.errors import ErrorCode
+from millstream.wire.messages.describe_groups import DescribeGroupsRequest, DescribeGroupsResponse
+from millstream.wire.messages.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
 
 Make = Callable[..., Member]
 
@@ -22,6 +25,53 @@ def pair(member: Make, group: str) -> tuple[Member, Member]:
     rebalance(second, first)
     share(first, second)
     return first, second
+
+
+def test_5_7_1_a_group_is_looked_after_by_the_leader_of_its_partition(wire: Line, name: str) -> None:
+    """On one node by this one, whichever way it is asked for."""
+    for version in range(4):
+        found = wire.ask(FindCoordinatorRequest(name), FindCoordinatorResponse, version)
+        assert (found.error_code, found.node_id) == (0, 1)
+    for version in range(4, 7):
+        asked = FindCoordinatorRequest(key_type=0, coordinator_keys=[name, "other"])
+        several = wire.ask(asked, FindCoordinatorResponse, version).coordinators
+        assert [(each.key, each.error_code, each.node_id) for each in several] == [
+            (name, 0, 1),
+            ("other", 0, 1),
+        ]
+
+
+def test_5_7_2_the_states_of_a_group(member: Make, wire: Line, name: str) -> None:
+    def state() -> str:
+        return wire.ask(DescribeGroupsRequest([name]), DescribeGroupsResponse, 5).groups[0].group_state
+
+    assert state() == "Dead"
+    first, second = member(name), member(name)
+    first.join()
+    assert state() == "CompletingRebalance"
+    share(first)
+    assert state() == "Stable"
+    second.ask_to_join()
+    second.joined()
+    second.ask_to_join()
+    while first.heartbeat() == 0:
+        pass
+    assert state() == "PreparingRebalance"
+    first.ask_to_join()
+    first.joined(), second.joined()
+    assert first.leave() == second.leave() == 0
+    assert state() == "Empty"
+
+
+def test_5_7_2_who_comes_first_waits_a_little_for_others(tmp_path: Path, name: str) -> None:
+    """Until nobody has come for that long: the second waits as the first does, and both begin together."""
+    node = Node(tmp_path / "data", {"group.initial.rebalance.delay.ms": 3000})
+    with members(node) as make:
+        first, second = make(name, instance="1"), make(name, instance="2")
+        first.ask_to_join()
+        second.ask_to_join()
+        assert [first.joined().generation_id, second.joined().generation_id] == [1, 1]
+    node.close()
 
 
 def test_5_7_3_a_newcomer_is_given_an_id(member: Make, name: str) -> None:

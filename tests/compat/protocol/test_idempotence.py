@@ -6,8 +6,14 @@ import pytest
 from tests.compat.node import Node
 from tests.compat.protocol.asking import batch, create, produce
 from tests.compat.protocol.line import Line, line
+from tests.compat.protocol.writer import NEWER, Writer
 
 from millstream.errors import ErrorCode
+from millstream.wire.messages.describe_producers import (
+    DescribeProducersRequest,
+    DescribeProducersRequestTopic,
+    DescribeProducersResponse,
+)
 from millstream.wire.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 
 DUPLICATES_KNOWN = 5
@@ -24,6 +30,22 @@ def send(wire: Line, topic: str, producer: int, sequence: int, epoch: int = 0, c
     """The base offset, or the error as a negative number."""
     answer = produce(wire, topic, batch(*[b"x"] * count, producer=(producer, epoch, sequence)))
     return -answer.error_code if answer.error_code else answer.base_offset
+
+
+def test_5_5_1_what_is_known_of_a_producer(wire: Line, name: str) -> None:
+    create(wire, name)
+    plain, writer = new_id(wire), Writer(wire, name, NEWER)
+    writer.begin_at_last()
+    send(wire, name, plain, 0, count=3)
+    writer.write(name, b"a")
+    asked = DescribeProducersRequest([DescribeProducersRequestTopic(name, [0])])
+    (topic,) = wire.ask(asked, DescribeProducersResponse, 0).topics
+    (found,) = topic.partitions
+    known = {
+        each.producer_id: (each.producer_epoch, each.last_sequence, each.current_txn_start_offset)
+        for each in found.active_producers
+    }
+    assert known == {plain: (0, 2, -1), writer.producer_id: (writer.epoch, 0, 3)}
 
 
 def test_5_5_2_what_comes_again_is_not_written_again(wire: Line, name: str) -> None:

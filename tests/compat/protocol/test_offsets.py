@@ -1,8 +1,9 @@
 """Offsets and epochs: kafka-compat §5.4, by its numbers, and what §4 says of ListOffsets."""
 
 import pytest
-from tests.compat.protocol.asking import batch, create, produce
+from tests.compat.protocol.asking import NOW_MS, batch, create, produce
 from tests.compat.protocol.line import Line
+from tests.compat.protocol.writer import NEWER, Writer
 
 from millstream.errors import ErrorCode
 from millstream.records.compression import Codec
@@ -99,14 +100,27 @@ def test_5_4_2_deleted_records_are_not_found(wire: Line, filled: str) -> None:
     assert found(look(wire, filled, MAX_TIMESTAMP))[0] == 0
 
 
-def test_4_an_empty_log_has_no_times(wire: Line, name: str) -> None:
+def test_5_4_2_nor_is_what_is_not_decided(wire: Line, filled: str) -> None:
+    writer = Writer(wire, filled, NEWER)
+    writer.begin_at_last()
+    writer.write(filled, b"undecided")  # at NOW_MS, later than all the others
+    assert found(look(wire, filled, NOW_MS)) == (0, 8, NOW_MS)
+    assert found(look(wire, filled, NOW_MS, isolation=1)) == (0, -1, -1)
+    assert found(look(wire, filled, LATEST, isolation=1)) == (0, 8, -1)
+    assert found(look(wire, filled, LATEST)) == (0, 9, -1)
+    assert writer.commit() is ErrorCode.NONE
+    assert found(look(wire, filled, NOW_MS, isolation=1)) == (0, 8, NOW_MS)
+    assert found(look(wire, filled, LATEST, isolation=1)) == (0, 10, -1)
+
+
+def test_4_9_an_empty_log_has_no_times(wire: Line, name: str) -> None:
     create(wire, name)
     for timestamp in (0, MAX_TIMESTAMP):
         assert found(look(wire, name, timestamp)) == (0, -1, -1)
     assert found(look(wire, name, LATEST)) == (0, 0, -1)
 
 
-def test_5_4_3_topics_and_epochs_that_are_not_there(wire: Line, filled: str) -> None:
+def test_5_3_7_topics_and_epochs_that_are_not_there(wire: Line, filled: str) -> None:
     assert look(wire, "no-such-topic", LATEST).error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     assert look(wire, filled, LATEST, epoch=3).error_code == ErrorCode.UNKNOWN_LEADER_EPOCH
     assert look(wire, filled, LATEST, epoch=0).leader_epoch == 0

@@ -3,8 +3,16 @@
 import pytest
 from kafka import TopicPartition
 from kafka.errors import OffsetOutOfRangeError
-from kafka.structs import OffsetAndMetadata
-from tests.compat.python.clients import SECONDS, admin, consumer, create, producer, read, read_from, send
+from tests.compat.kafka_python.clients import (
+    SECONDS,
+    admin,
+    consumer,
+    create,
+    producer,
+    read,
+    read_from,
+    send,
+)
 
 FIRST_MS = 1_700_000_000_000
 
@@ -45,19 +53,6 @@ def test_finds_offsets(bootstrap: str, place: TopicPartition) -> None:
         assert reader.offsets_for_times({place: FIRST_MS + 19_001, empty: 0}) == {place: None, empty: None}
         assert reader.beginning_offsets([place, empty]) == {place: 0, empty: 0}
         assert reader.end_offsets([place, empty]) == {place: 20, empty: 0}
-
-
-def test_pause_and_resume(bootstrap: str, place: TopicPartition) -> None:
-    with producer(bootstrap) as one:
-        send(one, place.topic, b"a", b"b", partition=1)
-    with consumer(bootstrap) as reader:
-        reader.assign([place, TopicPartition(place.topic, 1)])
-        reader.pause(place)
-        assert {each.partition for each in read(reader, 2)} == {1}
-        assert reader.poll(timeout_ms=300) == {}
-        reader.resume(place)
-        assert [each.offset for each in read(reader, 20)] == list(range(20))
-        assert reader.highwater(place) == 20
 
 
 @pytest.mark.parametrize("sessions", [True, False])
@@ -104,18 +99,3 @@ def test_what_was_deleted_is_skipped(bootstrap: str, place: TopicPartition) -> N
     with admin(bootstrap) as client:
         assert client.delete_records({place: 12})[place]["low_watermark"] == 12
     assert [each.offset for each in read_from(bootstrap, place.topic, 0, 8)] == list(range(12, 20))
-
-
-def test_commits_and_goes_on_there(bootstrap: str, place: TopicPartition) -> None:
-    with consumer(bootstrap, group_id=place.topic) as reader:
-        reader.assign([place])
-        assert reader.committed(place) is None
-        read(reader, 6)
-        reader.commit()
-        assert reader.committed(place) == 6
-    with consumer(bootstrap, group_id=place.topic) as reader:
-        reader.assign([place])
-        assert read(reader, 1)[0].offset == 6
-        assert reader.end_offsets([place])[place] - reader.committed(place) == 14
-        reader.commit({place: OffsetAndMetadata(3, "ünder way ☂", -1)})
-        assert reader.committed(place, metadata=True).metadata == "ünder way ☂"

@@ -8,7 +8,7 @@ from kafka import ConsumerRebalanceListener, TopicPartition
 from kafka.coordinator.assignors.cooperative_sticky import CooperativeStickyAssignor
 from kafka.coordinator.assignors.roundrobin import RoundRobinPartitionAssignor
 from kafka.coordinator.assignors.sticky.sticky_assignor import StickyPartitionAssignor
-from tests.compat.python.clients import POLL_MS, SECONDS, consumer, create, producer, read, send
+from tests.compat.kafka_python.clients import POLL_MS, SECONDS, consumer, create, producer, read, send
 
 Share = set[tuple[str, int]]
 
@@ -105,30 +105,6 @@ def test_every_assignor(bootstrap: str, name: str, assignor: Any) -> None:
         with Member(bootstrap, name, **settings) as second:
             settle(first, second, partitions=4)
         settle(first, partitions=4)
-
-
-def test_static_members_may_be_restarted_without_a_rebalance(bootstrap: str, name: str) -> None:
-    create(bootstrap, name, 4)
-    with Member(bootstrap, name, group_instance_id="one") as first:
-        with Member(bootstrap, name, group_instance_id="two") as second:
-            settle(first, second, partitions=4)
-            had, rebalances = second.share, first.rebalances
-        with Member(bootstrap, name, group_instance_id="two") as second:
-            settle(first, second, partitions=4)
-            assert second.share == had
-            assert first.rebalances == rebalances
-
-
-def test_goes_on_where_the_group_was(bootstrap: str, name: str) -> None:
-    create(bootstrap, name)
-    with producer(bootstrap) as one:
-        send(one, name, *(b"%d" % i for i in range(40)))
-    got: list[int] = []
-    for _ in range(4):
-        with consumer(bootstrap, name, group_id=name) as reader:
-            got += [int(each.value) for each in read(reader, 10)]
-            reader.commit()
-    assert got == list(range(40))
 
 
 def test_commits_by_itself_when_closed(bootstrap: str, name: str) -> None:

@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 import pytest
 from kafka import TopicPartition
+from tests.compat.kafka_python.clients import SECONDS, consumer, create, producer, read, read_from, send
 from tests.compat.node import Node
-from tests.compat.python.clients import SECONDS, consumer, create, producer, read, read_from, send
 
 ENDS: dict[str, Callable[[Node], None]] = {"stop": Node.stop, "kill": Node.kill}
 QUICK = {"reconnect_backoff_ms": 10, "reconnect_backoff_max_ms": 50, "retry_backoff_ms": 20}

@@ -7,7 +7,7 @@ from typing import Any
 
 from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer, TopicPartition
 
-SECONDS = 20.0
+SECONDS = 60.0
 # Until something comes: kafka-python 3.0 forgets a rebalance that is completed while nobody polls.
 POLL_MS = 10_000
 

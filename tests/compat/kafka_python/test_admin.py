@@ -16,8 +16,8 @@ from kafka.errors import (
     TopicAlreadyExistsError,
 )
 from kafka.structs import OffsetAndMetadata
+from tests.compat.kafka_python.clients import SECONDS, admin, consumer, create, producer, read, send
 from tests.compat.node import Node
-from tests.compat.python.clients import SECONDS, admin, consumer, create, producer, read, send
 
 TOPIC = ConfigResourceType.TOPIC
 BROKER = ConfigResourceType.BROKER

@@ -4,32 +4,10 @@ from typing import Any
 
 import pytest
 from kafka.errors import MessageSizeTooLargeError
-from tests.compat.node import CODECS, Node
-from tests.compat.python.clients import SECONDS, create, producer, read_from, send
+from tests.compat.kafka_python.clients import SECONDS, create, producer, read_from, send
+from tests.compat.node import Node
 
 MEGABYTE = 1_000_000
-
-
-@pytest.mark.parametrize("acks", [0, 1, "all"])
-def test_acks(bootstrap: str, name: str, acks: int | str) -> None:
-    create(bootstrap, name)
-    with producer(bootstrap, acks=acks, enable_idempotence=acks == "all") as one:
-        reports = send(one, name, *(b"%d" % i for i in range(20)))
-    if acks:
-        assert [report.offset for report in reports] == list(range(20))
-    got = read_from(bootstrap, name, 0, 20)
-    assert [each.value for each in got] == [b"%d" % i for i in range(20)]
-
-
-@pytest.mark.parametrize("codec", CODECS)
-def test_codec(node: Node, name: str, codec: str) -> None:
-    create(node.bootstrap, name)
-    sent = [b"compress me " * 20 + b"%d" % i for i in range(100)]
-    with producer(node.bootstrap, compression_type=None if codec == "none" else codec) as one:
-        send(one, name, *sent)
-    assert node.codecs(name) == {CODECS[codec]}
-    got = read_from(node.bootstrap, name, 0, 100)
-    assert [(each.offset, each.value) for each in got] == list(enumerate(sent))
 
 
 def test_whatever_a_record_may_hold(bootstrap: str, name: str) -> None:

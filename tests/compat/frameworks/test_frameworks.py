@@ -1,0 +1,140 @@
+"""Python's frameworks: each reads numbers in a group and answers with their doubles, as its quick start does.
+
+Every program is run twice. The second run must go on where the first one committed.
+"""
+
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+from typing import Final
+
+import pytest
+from tests.compat.cache import alone, kept
+from tests.compat.node import Node
+from tests.compat.python.client import Reading, Record, Writing
+from tests.compat.python.confluent import Confluent
+from tests.compat.scenarios import QUICK
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(1800)]  # the first time, packages are fetched
+
+HERE: Final = Path(__file__).parent
+REQUIREMENTS: Final = HERE / "requirements.txt"
+SECONDS: Final = 120
+RUNS: Final = (10, 5)
+
+
+def version(package: str) -> str:
+    lines = REQUIREMENTS.read_text().splitlines()
+    (found,) = (line.partition("==")[2] for line in lines if line.startswith(f"{package}=="))
+    return found
+
+
+def environment() -> Path:
+    """The Python in which all of them are installed, made anew when requirements.txt changes."""
+    with alone(kept("frameworks")) as place:
+        stamp = place / REQUIREMENTS.name
+        python = place / "venv" / "bin" / "python"
+        if not stamp.exists() or stamp.read_text() != REQUIREMENTS.read_text() or not python.exists():
+            shutil.rmtree(place / "venv", ignore_errors=True)
+            _do(sys.executable, "-m", "venv", str(place / "venv"))
+            install = ("-m", "pip", "install", "--quiet", "--no-compile", "--no-deps", "--no-input")
+            _do(str(python), *install, "-r", str(REQUIREMENTS))
+            stamp.write_text(REQUIREMENTS.read_text())
+        return python
+
+
+def _do(*command: str) -> None:
+    done = subprocess.run(command, capture_output=True, text=True, timeout=500)
+    assert done.returncode == 0, done.stderr
+
+
+class Story:
+    """One framework's program and its topics."""
+
+    def __init__(self, program: str, node: Node, scratch: Path) -> None:
+        self.topic = program
+        self.client = Confluent(node.bootstrap)
+        self._bootstrap = node.bootstrap
+        self._scratch = scratch / program
+        self._scratch.mkdir()
+        for topic in (self.topic, f"{self.topic}-doubled"):
+            self.client.admin.create(topic, 1, {})
+
+    def tell(self, python: Path, fed: bool, group: str, once: bool) -> None:
+        """Run it; *once* says that it promises to answer no number twice."""
+        done = 0
+        for count in RUNS:
+            numbers = range(done, done + count)
+            if fed:
+                records = [Record(b"%d" % number, b"key") for number in numbers]
+                self.client.producer(Writing()).send(self.topic, records)
+            self._run(python, count)
+            done += count
+            committed = self.client.admin.group_offset(group, self.topic, 0)
+            assert committed == done, f"{committed} of {done} are committed"
+        if fed:
+            doubles = self._doubles(done)
+            if not once:
+                doubles = list(dict.fromkeys(doubles))
+            assert doubles == [number * 2 for number in range(done)]
+
+    def _run(self, python: Path, count: int) -> None:
+        program = HERE / "programs" / f"with_{self.topic}.py"
+        command = [str(python), str(program), self._bootstrap, self.topic, str(count), str(self._scratch)]
+        ended = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS)
+        assert ended.returncode == 0, ended.stdout + ended.stderr
+
+    def _doubles(self, count: int) -> list[int]:
+        """All answers that are committed, once there are as many as asked for."""
+        reader = self.client.consumer(Reading(f"{self.topic}-doubled", committed=True))
+        got: list[int] = []
+        for _ in range(100):
+            got += [int(record.value or b"0") for record in reader.poll()]
+            if len(got) >= count:
+                break
+        reader.close()
+        return got
+
+
+@pytest.fixture(scope="module")
+def stories(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], None]]:
+    """All are told side by side: mostly they wait."""
+    scratch = tmp_path_factory.mktemp("frameworks")
+    python = environment()
+    node = Node(scratch / "data", QUICK)
+    with ThreadPoolExecutor(4) as pool:
+        told: dict[str, Future[None]] = {}
+        for program in ("faststream", "faust", "quix", "celery"):
+            story = Story(program, node, scratch)
+            celery = program == "celery"
+            group = f"{program}-consumer-group" if celery else program
+            told[program] = pool.submit(story.tell, python, not celery, group, program == "quix")
+        yield lambda program: told[program].result()
+    node.close()
+
+
+@pytest.mark.row("FastStream", "frameworks", version("faststream"))
+def test_faststream(stories: Callable[[str], None]) -> None:
+    """a subscriber of a group answers to another topic, acknowledges each record, and goes on there"""
+    stories("faststream")
+
+
+@pytest.mark.row("Faust", "frameworks", version("faust-streaming"))
+def test_faust(stories: Callable[[str], None]) -> None:
+    """an agent answers to another topic and keeps a table, which it finds again in its changelog"""
+    stories("faust")
+
+
+@pytest.mark.row("Quix Streams", "frameworks", version("quixstreams"))
+def test_quix_streams(stories: Callable[[str], None]) -> None:
+    """a dataframe with state answers to another topic, exactly once, and goes on there"""
+    stories("quix")
+
+
+@pytest.mark.row("Celery", "frameworks", version("celery"))
+def test_celery(stories: Callable[[str], None]) -> None:
+    """tasks reach a worker by kombu's confluentkafka transport, once each, and are acknowledged"""
+    stories("celery")
