@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
 
+from millstream.node.config import OTHER_LISTENERS
 from millstream.records.build import NewRecord, build
 from millstream.wire.apis import APIS, RequestHeader, read_response_header
 from millstream.wire.frame import request_frame
@@ -33,7 +34,7 @@ class Node:
             self.port: int = free.getsockname()[1]
         arguments = [sys.executable, "-m", "millstream", "serve", "--data", str(data)]
         arguments += ["--listen", f"127.0.0.1:{self.port}"]
-        for name, value in (settings or {}).items():
+        for name, value in (dict.fromkeys(OTHER_LISTENERS, "") | dict(settings or {})).items():
             arguments += ["--set", f"{name}={value}"]
         self.started = time.perf_counter()
         # As installed: Python keeps what it has compiled, whatever the one who measures prefers.

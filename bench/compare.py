@@ -1,0 +1,200 @@
+"""Millstream and its peers at the same work, in turns, on this machine.
+
+    make bench ARGS="--quick"
+    python -m bench.compare [--quick] [--rounds 5] [--seconds 3] [--only TEXT] [--peers kafka,floor]
+                            [--json FILE] [--svg FILE]
+
+Peers are fetched when first needed and kept in the user's cache; one that is
+not to be had here is left out, and the reason printed. Every round runs each
+workload against all peers one after another, so that what disturbs the machine
+disturbs all of them: read the ratios, with their spread, rather than the figures.
+"""
+
+import argparse
+import json
+import os
+import platform
+import random
+import shutil
+import signal
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from bench.chart import chart
+from bench.figures import Results
+from bench.native import Missing
+from bench.peers import catalogue
+from bench.peers.peer import Peer
+from bench.table import table
+from bench.workloads import clients, consume, delivery, footprint, produce, scaling
+from bench.workloads.workload import Workload
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+OURS = "millstream"
+
+
+def all_workloads(*, quick: bool) -> list[Workload]:
+    return [
+        *footprint.workloads(),
+        *produce.workloads(sync=False, quick=quick),
+        *produce.workloads(sync=True, quick=quick),
+        *consume.workloads(quick=quick),
+        *delivery.workloads(quick=quick),
+        *produce.spread_out(quick=quick),
+        *scaling.workloads(quick=quick),
+        *clients.workloads(quick=quick),
+    ]
+
+
+def installed(names: Sequence[str], console: Console) -> list[type[Peer]]:
+    """The peers of these *names* that can be had here; all that are known if none is named."""
+    found: list[type[Peer]] = []
+    for key, peer in catalogue.PEERS.items():
+        if names and key not in names:
+            continue
+        try:
+            peer.install()
+        except Missing as missing:
+            console.print(f"[yellow]without {peer.name}: {missing}[/yellow]")
+        else:
+            found.append(peer)
+    return found
+
+
+@contextmanager
+def running(
+    kinds: Sequence[type[Peer]], folder: Path, *, sync: bool, console: Console
+) -> Iterator[list[Peer]]:
+    """One of each, started; all are stopped at the end. One that does not start is left out."""
+    peers: list[Peer] = []
+    try:
+        for number, kind in enumerate(kinds):
+            peer = kind(folder / f"{number}-{'fsync' if sync else 'os'}", sync=sync)
+            peers.append(peer)
+            try:
+                peer.start()
+            except (RuntimeError, OSError) as problem:
+                console.print(f"[yellow]without {kind.name}: {problem}[/yellow]")
+                peers.pop().stop()
+        yield peers
+    finally:
+        for peer in peers:
+            peer.stop()
+
+
+def measure(
+    workloads: Sequence[Workload],
+    kinds: Sequence[type[Peer]],
+    folder: Path,
+    rounds: int,
+    seconds: float,
+    results: Results,
+    console: Console,
+) -> None:
+    """Every workload against every peer it fits, so many *rounds*, into *results*."""
+    total = rounds * sum(work.fits(kind) for work in workloads for kind in kinds)
+    columns = (TextColumn("{task.description:60}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=console) as progress:
+        task = progress.add_task("", total=total)
+        for sync in (False, True):
+            some = [work for work in workloads if work.sync == sync]
+            if not some:
+                continue
+            with running(kinds, folder, sync=sync, console=console) as peers:
+                for _ in range(rounds):
+                    for work in some:
+                        # Whoever comes after a heavy neighbour finds its dirty pages: take turns at that.
+                        for peer in random.sample(peers, len(peers)):
+                            if not work.fits(type(peer)):
+                                continue
+                            progress.update(task, description=f"{work.name}: {peer.name}")
+                            _measure_one(work, peer, seconds, results, console)
+                            progress.advance(task)
+
+
+def _measure_one(work: Workload, peer: Peer, seconds: float, results: Results, console: Console) -> None:
+    try:
+        found = work.measure(peer, seconds)
+    except (RuntimeError, OSError) as problem:
+        console.print(f"[red]{work.name}, {peer.name}: {problem}[/red]")
+        return
+    for row in work.rows:
+        results.add(row, peer.name, found[row.key])
+
+
+def machine() -> dict[str, object]:
+    """What the figures are of."""
+    model = ""
+    cpuinfo = Path("/proc/cpuinfo")
+    if cpuinfo.exists():
+        names = [
+            line.partition(":")[2].strip()
+            for line in cpuinfo.read_text().splitlines()
+            if "model name" in line
+        ]
+        model = names[0] if names else ""
+    return {
+        "system": platform.platform(),
+        "processor": model or platform.machine(),
+        "processors": os.cpu_count(),
+        "python": platform.python_version(),
+        "load": os.getloadavg()[0],
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--quick", action="store_true", help="fewer workloads, shorter, two rounds")
+    parser.add_argument("--rounds", type=int, help="how often everything is done (default 5; 2 if quick)")
+    parser.add_argument(
+        "--seconds", type=float, help="how long one measurement takes (default 3; 1 if quick)"
+    )
+    parser.add_argument(
+        "--only", default="", help="only workloads whose name has this in it; | between several"
+    )
+    parser.add_argument("--without", default="", help="no workload whose name has this in it")
+    parser.add_argument("--peers", default="", help=f"some of {', '.join(catalogue.PEERS)}; default: all")
+    parser.add_argument("--json", type=Path, help="write all figures here")
+    parser.add_argument("--svg", type=Path, help="draw the ratios here")
+    options = parser.parse_args()
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that peers end with us
+    console = Console(width=None if sys.stdout.isatty() else 180)
+    wanted = options.only.split("|")
+    workloads = [
+        work
+        for work in all_workloads(quick=options.quick)
+        if any(part in work.name for part in wanted)
+        and not (options.without and options.without in work.name)
+    ]
+    kinds = installed([name for name in options.peers.split(",") if name], console)
+    folder = Path(tempfile.mkdtemp(prefix="millstream-bench-", dir=Path.cwd()))
+    here = machine()
+    results = Results()
+    try:
+        measure(
+            workloads,
+            kinds,
+            folder,
+            options.rounds or (2 if options.quick else 5),
+            options.seconds or (1.0 if options.quick else 3.0),
+            results,
+            console,
+        )
+    except KeyboardInterrupt:
+        console.print("[yellow]interrupted: this is what was measured until then[/yellow]")
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+    title = f"{here['processor']}, {here['processors']} processors, load {here['load']:.1f} at the start"
+    console.print(table(results, OURS, title))
+    if options.json:
+        options.json.write_text(json.dumps({"machine": here, "results": results.to_json()}, indent=2))
+    if options.svg:
+        options.svg.write_text(chart(results, OURS, "Millstream beside its peers (to the right: ahead)"))
+
+
+if __name__ == "__main__":
+    main()

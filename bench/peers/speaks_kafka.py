@@ -1,0 +1,75 @@
+"""Topics of a server that speaks Kafka."""
+
+import contextlib
+import time
+from typing import Final
+
+from bench.peers.peer import Peer
+from bench.serving import Wire
+
+from millstream.wire.messages.create_topics import (
+    CreateTopicsRequest,
+    CreateTopicsRequestTopic,
+    CreateTopicsResponse,
+)
+from millstream.wire.messages.delete_topics import DeleteTopicsRequest
+from millstream.wire.messages.fetch import (
+    FetchRequest,
+    FetchRequestPartition,
+    FetchRequestTopic,
+    FetchResponse,
+)
+from millstream.wire.messages.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
+
+_PATIENCE_SECONDS: Final = 90.0
+
+
+class SpeaksKafka(Peer):
+    def wait_until_served(self) -> None:
+        """Return once it says who leads what."""
+        self.wait_for_port()
+        deadline = time.monotonic() + _PATIENCE_SECONDS
+        while time.monotonic() < deadline:
+            with contextlib.suppress(OSError, ConnectionError):
+                wire = Wire(self.port)
+                try:
+                    answer = wire.ask(MetadataRequest(topics=[]), 9)
+                    if isinstance(answer, MetadataResponse) and answer.brokers:
+                        return
+                finally:
+                    wire.close()
+            time.sleep(0.02)
+        raise RuntimeError(f"{self.name} does not answer")
+
+    def create(self, topic: str, partitions: int = 1) -> None:
+        wire = Wire(self.port)
+        asked = CreateTopicsRequest([CreateTopicsRequestTopic(topic, partitions, 1)], timeout_ms=60_000)
+        answer = wire.ask(asked, 4)
+        if not isinstance(answer, CreateTopicsResponse) or answer.topics[0].error_code:
+            raise RuntimeError(f"{self.name} made no topic: {answer}")
+        self._wait_for_leaders(wire, topic, partitions)
+        wire.close()
+
+    def delete(self, topic: str) -> None:
+        wire = Wire(self.port)
+        wire.ask(DeleteTopicsRequest(topic_names=[topic], timeout_ms=60_000), 4)
+        wire.close()
+
+    def _wait_for_leaders(self, wire: Wire, topic: str, partitions: int) -> None:
+        deadline = time.monotonic() + _PATIENCE_SECONDS
+        while time.monotonic() < deadline:
+            answer = wire.ask(MetadataRequest(topics=[MetadataRequestTopic(name=topic)]), 9)
+            assert isinstance(answer, MetadataResponse)
+            led = [
+                each for each in answer.topics[0].partitions if each.leader_id >= 0 and not each.error_code
+            ]
+            if len(led) == partitions and self._is_served(wire, topic):
+                return
+            time.sleep(0.02)
+        raise RuntimeError(f"{topic} of {self.name} has no leaders")
+
+    def _is_served(self, wire: Wire, topic: str) -> bool:
+        """Whether the leader knows that it is one: it may be told later than those who ask."""
+        partition = FetchRequestPartition(0, fetch_offset=0, partition_max_bytes=1)
+        answer = wire.ask(FetchRequest(topics=[FetchRequestTopic(topic, partitions=[partition])]), 11)
+        return isinstance(answer, FetchResponse) and not answer.responses[0].partitions[0].error_code

@@ -1,0 +1,27 @@
+"""What a server takes before it does anything: time to start, memory while idle."""
+
+import time
+
+from bench.figures import Measured, Row
+from bench.peers.peer import Peer
+from bench.workloads.workload import Workload, new_topic
+
+_START = Row("start", "start until a topic can be made", "ms", lower_is_better=True)
+_MEMORY = Row("memory", "memory when idle", "MB", lower_is_better=True)
+
+
+def workloads() -> list[Workload]:
+    return [Workload("start and idle memory", (_START, _MEMORY), _measure)]
+
+
+def _measure(peer: Peer, seconds: float) -> dict[str, Measured]:
+    """On a directory of its own, beside the one that serves the other workloads."""
+    fresh = type(peer)(peer.data.with_name(f"{peer.data.name}-{new_topic()}"), sync=peer.sync)
+    try:
+        fresh.start()
+        fresh.create("first")
+        took = time.perf_counter() - fresh.started_at
+        time.sleep(2)
+        return {"start": Measured(took * 1000), "memory": Measured(fresh.resident_mb())}
+    finally:
+        fresh.stop()

@@ -1,0 +1,45 @@
+"""What the bench needs of a workload."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import count
+from typing import Protocol
+
+from bench.figures import Measured, Row
+from bench.load import Found, Job, run
+from bench.peers.peer import Peer
+
+_names = count()
+
+
+class Measures(Protocol):
+    def __call__(self, peer: Peer, seconds: float) -> dict[str, Measured]: ...
+
+
+@dataclass(frozen=True)
+class Workload:
+    """Work that is done against one peer at a time; it gives a figure for each of its *rows*."""
+
+    name: str
+    rows: tuple[Row, ...]
+    measure: Measures
+    sync: bool = False  # whether peers must sync before they acknowledge
+    fits: Callable[[type[Peer]], bool] = lambda peer: True
+
+
+def new_topic() -> str:
+    """A name nobody has used in this run. The floor answers to this length only."""
+    return f"b{next(_names):04d}"
+
+
+def load(peer: Peer, topic: str, job: Job) -> Found:
+    return run(job, peer.protocol, peer.port, peer.pid, topic)
+
+
+def rate(found: Found) -> Measured:
+    """Messages a second, and what they cost."""
+    return Measured(found.messages_per_second, found.server_us_per_message, found.client_share, found.p99_us)
+
+
+def latency(found: Found) -> Measured:
+    return Measured(found.p50_us, found.server_us_per_message, found.client_share, found.p99_us)

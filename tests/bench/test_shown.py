@@ -1,0 +1,57 @@
+"""The table and the chart of what was measured."""
+
+from xml.etree import ElementTree
+
+from bench.chart import chart, x_of
+from bench.figures import Measured, Results, Row
+from bench.table import table
+from rich.console import Console
+
+
+def results() -> Results:
+    made = Results()
+    rate = Row("rate", "single & pipelined", "messages/s")
+    wait = Row("wait", "wait", "µs", lower_is_better=True)
+    made.add(rate, "millstream", Measured(300_000, server_us=2.0))
+    made.add(rate, "Kafka", Measured(10_000, server_us=60.0, client_share=0.99))
+    made.add(wait, "millstream", Measured(50))
+    made.add(wait, "Kafka", Measured(200))
+    return made
+
+
+def shown() -> str:
+    console = Console(width=160, no_color=True, record=True, file=None, quiet=False)
+    with console.capture() as captured:
+        console.print(table(results(), "millstream", "here"))
+    return captured.get()
+
+
+def test_the_table_has_figures_and_ratios() -> None:
+    text = shown()
+
+    assert "300 k" in text
+    assert "30.00x (30.00–30.00)" in text
+    assert "0.25x" in text
+
+
+def test_the_table_tells_when_the_client_was_the_limit() -> None:
+    assert shown().count("client busy") == 1
+
+
+def test_the_chart_is_well_formed_and_points_to_the_right_where_we_are_ahead() -> None:
+    drawn = chart(results(), "millstream", "a < b")
+    root = ElementTree.fromstring(drawn)
+    bars = [
+        each
+        for each in root.iter("{http://www.w3.org/2000/svg}rect")
+        if each.find("{http://www.w3.org/2000/svg}title") is not None
+    ]
+
+    assert [bar.get("x") for bar in bars] == [f"{x_of(1):.1f}"] * 2
+    assert "30x" in drawn
+    assert "4x" in drawn  # a quarter of the time is four times as good
+
+
+def test_what_is_off_the_scale_lies_at_its_end() -> None:
+    assert x_of(1e9) == x_of(100)
+    assert x_of(0) == x_of(0.01)
