@@ -59,7 +59,7 @@ BAD = {
     "sequence below -1": (patched(">i", 53, -2), ErrorCode.INVALID_RECORD),
     "producer without sequence": (patched(">q", 43, 5), ErrorCode.INVALID_RECORD),
     "control batch": (patched(">h", 21, 0x20), ErrorCode.INVALID_RECORD),
-    "transactional, with no transaction": (patched(">h", 21, 0x10), ErrorCode.INVALID_RECORD),
+    "transactional, with no transaction": (patched(">h", 21, 0x10), ErrorCode.INVALID_TXN_STATE),
     "append time set by a client": (patched(">h", 21, 0x08), ErrorCode.INVALID_TIMESTAMP),
     "unknown codec": (patched(">h", 21, 0x07), ErrorCode.INVALID_RECORD),
     "length too small": (patched(">i", 8, 10), ErrorCode.CORRUPT_MESSAGE),

@@ -45,6 +45,7 @@ def set_quota(raw: Raw, kind: str, name: str | None, **values: float) -> ErrorCo
     return ErrorCode(response.entries[0].error_code)
 
 
+@pytest.mark.rule("5.12.4")
 def test_a_producer_over_its_rate_waits_and_others_do_not(tmp_path: Path) -> None:
     with (
         Server(tmp_path, {"flush.policy": "os"}) as server,
@@ -67,6 +68,7 @@ def test_a_producer_over_its_rate_waits_and_others_do_not(tmp_path: Path) -> Non
         assert time.monotonic() - started > 1.8, "it was told to wait, but not made to"
 
 
+@pytest.mark.rule("5.12.4")
 def test_a_consumer_over_its_rate_waits(tmp_path: Path) -> None:
     with Server(tmp_path, {"flush.policy": "os"}) as server, Raw(server.port) as raw:
         create(raw, "t")
@@ -80,6 +82,7 @@ def test_a_consumer_over_its_rate_waits(tmp_path: Path) -> None:
         assert 400 < first.throttle_time_ms < 700
 
 
+@pytest.mark.rule("5.12.4")
 def test_changes_of_topics_are_refused_over_their_rate(tmp_path: Path) -> None:
     with Server(tmp_path) as server, Raw(server.port) as raw:
         assert set_quota(raw, "user", None, controller_mutation_rate=5) is ErrorCode.NONE
@@ -98,6 +101,7 @@ def test_changes_of_topics_are_refused_over_their_rate(tmp_path: Path) -> None:
         assert wait_ms > 500
 
 
+@pytest.mark.rule("5.12.4")
 def test_quotas_are_described_checked_and_kept_across_a_restart(tmp_path: Path) -> None:
     question = DescribeClientQuotasRequest(
         [DescribeClientQuotasRequestComponent("user", 2, None)], strict=True

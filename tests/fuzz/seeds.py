@@ -9,6 +9,8 @@ from tests.wire.strategies import encode, filled
 from millstream.client.consumer_protocol import Subscription, encode_assignment
 from millstream.client.topics import TopicPartition
 from millstream.groups import changes
+from millstream.queues import changes as queue_changes
+from millstream.queues.queue import Saved
 from millstream.records.batch import HEADER_SIZE
 from millstream.records.build import NewRecord, build
 from millstream.records.compression import Codec, compress
@@ -75,12 +77,42 @@ def _kept() -> list[bytes]:
     return kept
 
 
+def _json_lines() -> list[bytes]:
+    return [
+        b'{"type":"createTopic","topic":"events","partitions":2}\n{"type":"listTopics"}\n',
+        b'{"type":"produce","topic":"events","value":"hello","key":"k1","partition":0}\r\n',
+        b'{"type":"produce","topic":"e","value":"/w==","encoding":"base64","key":"","keyEncoding":"base64"}\n',
+        b'{"type":"fetch","topic":"events","partition":1,"offset":0,"max":5}',
+        b'{"type":"commit","groupId":"g","topic":"events","partition":0,"offset":3}\n\n',
+        b'{"type":"metrics","topic":"events","partition":0,"groupId":"g"}\n',
+        b'{"type":"joinGroup","groupId":"g","topic":"events","consumerId":"c"}\n',
+        b'{"type":"heartbeat","groupId":"g","consumerId":"c"}\n{"type":"leaveGroup","groupId":"g","consumerId":"c"}\n',
+    ]
+
+
+def _text_lines() -> list[bytes]:
+    return [
+        b"PUB orders some text\nPING\r\n",
+        b"SUB orders group=g window=5 timeout=100 from=latest info=true\n",
+        b"ACK 2/0:17\nNACK 3 500\nAUTH joe secret\n",
+        "PUB orders grüße\nPUB orders base64:/w==\n".encode(),
+    ]
+
+
+def _queues() -> list[bytes]:
+    return [queue_changes.encode_value(saved) for saved in (Saved(0), Saved(100, {5: 1, 99: 3}))]
+
+
 SEEDS: Final[dict[str, Callable[[], list[bytes]]]] = {
     "batch": _batches,
     "records": _records,
+    "columns": _batches,
     "decompress": _packed,
     "frame": _frames,
     "request": lambda: _messages("request"),
     "response": lambda: _messages("response"),
     "groups": _groups,
+    "json_lines": _json_lines,
+    "text_lines": _text_lines,
+    "queues": _queues,
 }

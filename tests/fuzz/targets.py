@@ -5,17 +5,23 @@ written, and written, reads the same; a shortcut finds what the long way finds.
 """
 
 import contextlib
+import json
 from collections.abc import Callable
 from typing import Final
 
 from millstream.client.consumer_protocol import Subscription, decode_assignment
 from millstream.errors import Refused
+from millstream.gateways.jsonl import codec as jsonl
+from millstream.gateways.lines import Lines, said
+from millstream.gateways.text import codec as text
 from millstream.groups import changes
 from millstream.groups.subscription import topics_of
+from millstream.queues import changes as queue_changes
 from millstream.records.batch import HEADER_SIZE, Batch, split
 from millstream.records.build import NewRecord, build, seal
+from millstream.records.columns import Decoder
 from millstream.records.compression import Codec, bounded_decompress
-from millstream.records.read import read
+from millstream.records.read import Record, read
 from millstream.records.verify import recompress, verify_records
 from millstream.wire.apis import APIS, RequestHeader
 from millstream.wire.fast import Produced, read_produce
@@ -31,6 +37,9 @@ KEYS: Final = sorted(APIS)
 for _api in APIS.values():
     assert _api.request, "loaded now, while imports are instrumented"
     assert _api.response
+
+for _plain in (False, True):  # pyarrow loads half of itself when first used, which no input is to blame for
+    assert list(Decoder("", 0, plain=_plain).decode(build([NewRecord(None, None)], now_ms=0)))
 
 
 def batch(data: bytes) -> None:
@@ -53,6 +62,15 @@ def records(data: bytes) -> None:
     sealed[HEADER_SIZE:] = data[1:]
     seal(sealed, 0, 0)
     _look_into(Batch(sealed))
+
+
+def columns(data: bytes) -> None:
+    """A run of batches, sealed or not, as columns: natively and plainly the same, or the same refusal."""
+    for run in (data, _sealed(data)):
+        native, plain = (
+            Decoder("topic", 1, headers=True, max_bytes=MAX_UNPACKED, plain=plain) for plain in (False, True)
+        )
+        assert _outcome(native, run) == _outcome(plain, run)
 
 
 def decompress(data: bytes) -> None:
@@ -97,15 +115,82 @@ def groups(data: bytes) -> None:
         changes.decode(data[1 : 1 + size], data[1 + size :])
 
 
+def json_lines(data: bytes) -> None:
+    """What arrives at the JSON lines door; what is refused is told in JSON again."""
+    for line in _lines(data):
+        told = b""
+        found = None
+        try:
+            found = jsonl.read_request(line)
+        except Refused as refusal:
+            told = jsonl.error(said(refusal))
+        assert not told or json.loads(told)["ok"] is False
+        repr(found)
+        if isinstance(found, jsonl.Produce):
+            reply = json.loads(jsonl.produced(found, 0, 7, b"now"))["data"]
+            assert (reply["offset"], reply["value"]) == (7, found.fields["value"])
+            shown = jsonl.shown(Record(7, -1, found.key, found.value))
+            assert json.loads(jsonl.ok(shown))["data"] == shown
+
+
+def text_lines(data: bytes) -> None:
+    """What arrives at the text door; any value can be told on one line."""
+    for line in _lines(data):
+        told = text.message(b"MSG t ", "0", line)
+        assert told.count(b"\n") == 1
+        assert told.isascii() or told.decode()
+        answer = text.OK
+        try:
+            repr(text.read_command(line))
+        except Refused as refusal:
+            answer = text.error(said(refusal))
+        assert answer.count(b"\n") == 1
+
+
+def queues(data: bytes) -> None:
+    """A queue's state and its key."""
+    with contextlib.suppress(Refused):
+        key = queue_changes.decode_key(data)
+        assert queue_changes.decode_key(queue_changes.encode_key(key)) == key
+    saved = queue_changes.decode_value(data)
+    assert queue_changes.decode_value(queue_changes.encode_value(saved)) == saved
+
+
 TARGETS: Final[dict[str, Callable[[bytes], None]]] = {
     "batch": batch,
     "records": records,
+    "columns": columns,
     "decompress": decompress,
     "frame": frame,
     "request": request,
     "response": response,
     "groups": groups,
+    "json_lines": json_lines,
+    "text_lines": text_lines,
+    "queues": queues,
 }
+
+
+def _lines(data: bytes) -> list[bytes]:
+    lines = Lines(1024)
+    found = [line for at in range(0, len(data), 100) for line in lines.feed(data[at : at + 100])]
+    assert len(found) == data.count(b"\n")
+    return [line for line in (*found, *lines.end()) if line is not None]
+
+
+def _sealed(data: bytes) -> bytes:
+    if len(data) < HEADER_SIZE:
+        return data
+    sealed = bytearray(data)
+    seal(sealed, 0, 0)
+    return bytes(sealed)
+
+
+def _outcome(decoder: Decoder, run: bytes) -> object:
+    try:
+        return list(decoder.decode(run))
+    except Refused as refusal:
+        return refusal.code, refusal.detail
 
 
 def _look_into(found: Batch) -> None:

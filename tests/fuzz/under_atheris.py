@@ -12,11 +12,15 @@ import atheris
 ROOMS: Final = {
     "batch": ["millstream.records"],
     "records": ["millstream.records"],
+    "columns": ["millstream.records"],
     "decompress": ["millstream.records"],
     "frame": ["millstream.wire"],
     "request": ["millstream.wire"],
     "response": ["millstream.wire"],
     "groups": ["millstream.groups", "millstream.client.consumer_protocol", "millstream.wire.primitives"],
+    "json_lines": ["millstream.gateways.jsonl.codec", "millstream.gateways.lines"],
+    "text_lines": ["millstream.gateways.text.codec", "millstream.gateways.lines"],
+    "queues": ["millstream.queues"],
 }
 
 

@@ -9,12 +9,15 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
+from millstream.node.config import OTHER_LISTENERS
+
 _READY: Final = re.compile(r"serving Kafka on (?P<host>\S+):(?P<port>\d+),")
+_DOOR: Final = re.compile(r"serving (?P<name>.+) on \S+:(?P<port>\d+)$")
 _START_SECONDS: Final = 60
 
 
 class Server:
-    """Started when made; *bootstrap* is where it serves. What it logged is in *log*, line by line."""
+    """Started when made; *bootstrap* is where it serves Kafka. What it logged is in *log*, line by line."""
 
     def __init__(
         self,
@@ -24,12 +27,15 @@ class Server:
         port: int = 0,
         command: tuple[str, ...] = (sys.executable, "-m", "millstream"),
         env: Mapping[str, str] | None = None,
+        cwd: Path | None = None,
     ) -> None:
         arguments = [*command, "serve", "--data", str(data), "--listen", f"127.0.0.1:{port}"]
-        for name, value in (settings or {}).items():
+        doors = dict.fromkeys(OTHER_LISTENERS, "127.0.0.1:0")
+        for name, value in (doors | dict(settings or {})).items():
             arguments += ["--set", f"{name}={value}"]
         self.log: list[str] = []
         self.port = 0
+        self.ports: dict[str, int] = {}  # of the other doors, by name
         self._ready = threading.Event()
         self.process = subprocess.Popen(
             arguments,
@@ -37,6 +43,7 @@ class Server:
             stderr=subprocess.PIPE,
             text=True,
             env=None if env is None else dict(env),
+            cwd=cwd,
         )
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
@@ -59,7 +66,7 @@ class Server:
 
     def wait(self) -> int:
         code = self.process.wait(timeout=60)
-        self._reader.join(timeout=10)
+        self._reader.join(timeout=60)
         return code
 
     def __enter__(self) -> "Server":
@@ -73,6 +80,9 @@ class Server:
         assert self.process.stderr is not None
         for line in self.process.stderr:
             self.log.append(line.rstrip("\n"))
+            door = _DOOR.search(line)
+            if door:
+                self.ports[door["name"]] = int(door["port"])
             found = _READY.search(line)
             if found:
                 self.port = int(found["port"])

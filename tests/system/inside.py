@@ -13,7 +13,7 @@ from millstream.env.clock import Clock, SystemClock
 from millstream.env.disk import RealDisk
 from millstream.env.environment import Env
 from millstream.env.local import LocalRegistry
-from millstream.node.config import load
+from millstream.node.config import OTHER_LISTENERS, load
 from millstream.node.node import Node
 from millstream.records.batch import split
 from millstream.records.read import read
@@ -33,7 +33,11 @@ class Found:
 def make_node(disk: RealDisk, clock: Clock | None = None, **settings: object) -> Node:
     """A node on *disk*, not started yet; settings have `_` for `.` in their names."""
     named = {name.replace("_", "."): value for name, value in settings.items()}
-    live = load(None, {}, {"log.dir": disk.root, "listeners": ("127.0.0.1:0",), **named})
+    live = load(
+        None,
+        {},
+        {"log.dir": disk.root, "listeners": ("127.0.0.1:0",), **dict.fromkeys(OTHER_LISTENERS, ""), **named},
+    )
     return Node(Env(clock or SystemClock(), disk, LocalRegistry(disk), Random(1)), live)
 
 

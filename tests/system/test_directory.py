@@ -21,6 +21,7 @@ from millstream.client.admin import Admin
 from millstream.client.producer import Producer
 from millstream.client.topics import TopicPartition
 from millstream.env.disk import RealDisk
+from millstream.node.config import OTHER_LISTENERS
 from millstream.records.batch import split
 from millstream.storage.config import LogConfig
 from millstream.storage.log import Log
@@ -35,6 +36,8 @@ LAST_BATCH = 3  # records in it
 
 def test_a_second_process_is_refused(tmp_path: Path) -> None:
     serve = [sys.executable, "-m", "millstream", "serve", "--listen", "127.0.0.1:0", "--data", str(tmp_path)]
+    for name in OTHER_LISTENERS:
+        serve += ["--set", f"{name}="]
     with Server(tmp_path):
         second = subprocess.run(serve, capture_output=True, text=True, timeout=60)
 
