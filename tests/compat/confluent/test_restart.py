@@ -50,7 +50,7 @@ def test_what_is_sent_while_the_broker_is_away_arrives_once_and_in_order(
         if i == 150:
             ENDS[end](mortal)
     mortal.start()
-    assert one.flush(20) == 0
+    assert one.flush(60) == 0
     with consumer(mortal.bootstrap) as reader:
         got = read_from(reader, name, 0, 300)
         assert [int(each.value()) for each in got] == list(range(300))

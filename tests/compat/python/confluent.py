@@ -19,6 +19,9 @@ _TOPIC: Final = ConfigResource.Type.TOPIC
 _OFFSETS: Final[Any] = OffsetSpec  # whose ways to make one have no types
 _ASSIGNORS: Final = {"eager": "roundrobin", "cooperative": "cooperative-sticky"}
 _QUICK: Final[dict[str, Any]] = {"reconnect.backoff.ms": 20, "reconnect.backoff.max.ms": 200}
+# When its only broker was away, librdkafka 2.11 and later starts again from its bootstrap servers. Its admin
+# client then still asks the coordinator of before, gets no answer for a minute, and may abort the process.
+_SAME_BROKERS: Final[dict[str, Any]] = {"metadata.recovery.strategy": "none"}
 
 
 @final
@@ -184,7 +187,7 @@ def _record(message: Any) -> Record:
 @final
 class ConfluentAdmin:
     def __init__(self, bootstrap: str) -> None:
-        self._client = AdminClient({**_QUICK, "bootstrap.servers": bootstrap})
+        self._client = AdminClient({**_QUICK, **_SAME_BROKERS, "bootstrap.servers": bootstrap})
 
     def create(self, topic: str, partitions: int, configs: Mapping[str, str]) -> None:
         _one(self._client.create_topics([NewTopic(topic, partitions, config=dict(configs))]))
