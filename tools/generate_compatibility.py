@@ -19,6 +19,17 @@ scenarios against a node of its own (`tests/compat`). The clients are as their m
 
 """
 
+NOTES = """## Worth knowing
+
+Found in clients on the way, and not for a broker to mend:
+
+- librdkafka 2.11 and later forgets the brokers it knows when all of them are away, as the only one is
+  during a restart. Its **admin client** then waits a minute for a coordinator that it has forgotten, and
+  may abort the process (`rd_kafka_enq_once_del_source_return`). `metadata.recovery.strategy=none` helps.
+- librdkafka 2.16 may go back to where `auto.offset.reset` says if a partition without a committed offset is
+  taken away and given back while it looks that up. It does not where an offset was committed before.
+- Faust, while it starts, may leave out a record of a batch and take the next one twice.
+"""
 
 ROWS = {
     "platforms": """## Platforms
@@ -48,6 +59,7 @@ def document(reports: list[dict[str, Any]]) -> str:
         parts += [head, *_rows(others), "\n"] if others else []
     for result, title in (("failed", "Failed"), ("not applicable", "Not applicable")):
         parts += _reasons(reports, result, title)
+    parts.append(NOTES)
     return "".join(parts).rstrip("\n") + "\n"
 
 
