@@ -19,33 +19,34 @@ import shutil
 import signal
 import sys
 import tempfile
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 from bench.chart import chart
 from bench.figures import Results
+from bench.goals import COMPILED, PLAIN, judged, to_json
 from bench.native import Missing
-from bench.peers import catalogue
+from bench.peers.catalogue import PEERS
 from bench.peers.peer import Peer
-from bench.table import table
-from bench.workloads import clients, consume, delivery, footprint, produce, scaling
+from bench.table import table, verdicts
+from bench.workloads import clients, consume, delivery, doors, footprint, groups, produce, scaling
 from bench.workloads.workload import Workload
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-OURS = "millstream"
-
 
 def all_workloads(*, quick: bool) -> list[Workload]:
     return [
-        *footprint.workloads(),
+        *footprint.workloads(quick=quick),
         *produce.workloads(sync=False, quick=quick),
         *produce.workloads(sync=True, quick=quick),
         *consume.workloads(quick=quick),
         *delivery.workloads(quick=quick),
-        *produce.spread_out(quick=quick),
         *scaling.workloads(quick=quick),
+        *groups.workloads(),
+        *doors.workloads(),
         *clients.workloads(quick=quick),
     ]
 
@@ -53,7 +54,7 @@ def all_workloads(*, quick: bool) -> list[Workload]:
 def installed(names: Sequence[str], console: Console) -> list[type[Peer]]:
     """The peers of these *names* that can be had here; all that are known if none is named."""
     found: list[type[Peer]] = []
-    for key, peer in catalogue.PEERS.items():
+    for key, peer in PEERS.items():
         if names and key not in names:
             continue
         try:
@@ -62,6 +63,19 @@ def installed(names: Sequence[str], console: Console) -> list[type[Peer]]:
             console.print(f"[yellow]without {peer.name}: {missing}[/yellow]")
         else:
             found.append(peer)
+    return found
+
+
+def possible(workloads: Sequence[Workload], console: Console) -> list[Workload]:
+    """Those of *workloads* whose tools can be had here."""
+    found: list[Workload] = []
+    for work in workloads:
+        try:
+            work.install()
+        except Missing as missing:
+            console.print(f"[yellow]without {work.name}: {missing}[/yellow]")
+        else:
+            found.append(work)
     return found
 
 
@@ -96,6 +110,7 @@ def measure(
     console: Console,
 ) -> None:
     """Every workload against every peer it fits, so many *rounds*, into *results*."""
+    began = time.monotonic()
     total = rounds * sum(work.fits(kind) for work in workloads for kind in kinds)
     columns = (TextColumn("{task.description:60}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=console) as progress:
@@ -105,8 +120,12 @@ def measure(
             if not some:
                 continue
             with running(kinds, folder, sync=sync, console=console) as peers:
-                for _ in range(rounds):
+                for number in range(rounds):
                     for work in some:
+                        if not console.is_terminal:  # where no bar can be seen to move
+                            console.print(
+                                f"{time.monotonic() - began:5.0f} s  round {number + 1}: {work.name}"
+                            )
                         # Whoever comes after a heavy neighbour finds its dirty pages: take turns at that.
                         for peer in random.sample(peers, len(peers)):
                             if not work.fits(type(peer)):
@@ -157,7 +176,7 @@ def main() -> None:
         "--only", default="", help="only workloads whose name has this in it; | between several"
     )
     parser.add_argument("--without", default="", help="no workload whose name has this in it")
-    parser.add_argument("--peers", default="", help=f"some of {', '.join(catalogue.PEERS)}; default: all")
+    parser.add_argument("--peers", default="", help=f"some of {', '.join(PEERS)}; default: all")
     parser.add_argument("--json", type=Path, help="write all figures here")
     parser.add_argument("--svg", type=Path, help="draw the ratios here")
     options = parser.parse_args()
@@ -170,6 +189,7 @@ def main() -> None:
         if any(part in work.name for part in wanted)
         and not (options.without and options.without in work.name)
     ]
+    workloads = possible(workloads, console)
     kinds = installed([name for name in options.peers.split(",") if name], console)
     folder = Path(tempfile.mkdtemp(prefix="millstream-bench-", dir=Path.cwd()))
     here = machine()
@@ -189,11 +209,14 @@ def main() -> None:
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     title = f"{here['processor']}, {here['processors']} processors, load {here['load']:.1f} at the start"
-    console.print(table(results, OURS, title))
+    found = judged(results)
+    console.print(table(results, COMPILED, title))
+    console.print(verdicts(found))
     if options.json:
-        options.json.write_text(json.dumps({"machine": here, "results": results.to_json()}, indent=2))
+        told = {"machine": here, "results": results.to_json(), "goals": to_json(found)}
+        options.json.write_text(json.dumps(told, indent=2))
     if options.svg:
-        options.svg.write_text(chart(results, OURS, "Millstream beside its peers (to the right: ahead)"))
+        options.svg.write_text(chart(results, COMPILED, "Millstream beside its peers", title, [PLAIN]))
 
 
 if __name__ == "__main__":

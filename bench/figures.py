@@ -13,6 +13,7 @@ class Measured(NamedTuple):
     server_us: float = 0.0  # processor time of the server for a message
     client_share: float = 0.0  # of one processor, taken by the load generator
     p99_us: float = 0.0
+    server_share: float = 0.0  # of one processor, taken by the server
 
 
 class Spread(NamedTuple):

@@ -18,9 +18,9 @@ class Job:
     messages: int = 1
     size: int = 100
     partitions: int = 1
-    topics: int = 0
     fetch_bytes: int = 1 << 20
     rate: int = 0
+    once: int = 0
     seconds: float = 2.0
     max_bytes: float = 1e9  # enough for a measurement, and not so much that the disk is what is measured
 
@@ -53,6 +53,10 @@ class Found:
         """How much of one processor the load generator took: near 1, it is itself what is measured."""
         return self.client_cpu / self.seconds
 
+    @property
+    def server_share(self) -> float:
+        return self.server_cpu / self.seconds
+
 
 _LETTERS = {
     "connections": "c",
@@ -60,9 +64,9 @@ _LETTERS = {
     "messages": "m",
     "size": "s",
     "partitions": "P",
-    "topics": "T",
     "fetch_bytes": "b",
     "rate": "r",
+    "once": "o",
     "seconds": "t",
     "max_bytes": "g",
 }

@@ -9,7 +9,7 @@ from typing import Final
 
 _SOURCES: Final = Path(__file__).parent / "native"
 _PARTS: Final = {
-    "load": ("load.c", "kafka.c", "redis.c", "nats.c"),
+    "load": ("load.c", "kafka.c", "redis.c", "nats.c", "rabbitmq.c", "group.c", "doors.c"),
     "floor": ("floor.c",),
     "rdkafka": ("rdkafka.c",),
 }

@@ -1,8 +1,10 @@
 """The results as a table: what each peer did, and Millstream's ratio to it."""
 
+from collections.abc import Sequence
 from typing import Final
 
 from bench.figures import Results, Spread, short, spread
+from bench.goals import COMPILED, PLAIN, Goal, Verdict
 from rich.table import Table
 
 _CLIENT_IS_BUSY: Final = 0.9  # of one processor: then the load generator is what was measured
@@ -27,6 +29,39 @@ def table(results: Results, ours: str, title: str) -> Table:
             *(_cell(results, key, ours, name, row.lower_is_better) for name in names),
         )
     return made
+
+
+def verdicts(judged: Sequence[Verdict]) -> Table:
+    """A row a goal: what was asked, what was seen of each way to run, and whether that is enough."""
+    made = Table(
+        title="Goals", caption="Of several rows, the one that decides. Both columns: asked, then seen."
+    )
+    for column in ("beside", "goal", "plain Python", "compiled", "decided by"):
+        made.add_column(column)
+    by_goal: dict[Goal, dict[str, Verdict]] = {}
+    for verdict in judged:
+        by_goal.setdefault(verdict.goal, {})[verdict.ours] = verdict
+    for goal, each in by_goal.items():
+        decisive = {
+            verdict.row: verdict.note for verdict in each.values() if verdict.rows > 1 or verdict.note
+        }
+        made.add_row(
+            goal.beside or "itself",
+            goal.about,
+            *(_verdict(each.get(ours)) for ours in (PLAIN, COMPILED)),
+            "\n".join(note or row for row, note in decisive.items()),
+        )
+    return made
+
+
+def _verdict(verdict: Verdict | None) -> str:
+    if verdict is None or verdict.seen is None:
+        return "–"
+    sign = "≤" if verdict.goal.at_most else "≥"
+    times = "x" if verdict.goal.beside or verdict.goal.over else ""
+    word = "[green]met[/green]" if verdict.met else "[red]missed[/red]"
+    rows = f" in {verdict.rows_met} of {verdict.rows}" if verdict.rows > 1 else ""
+    return f"{sign} {short(verdict.asked)}{times}  {verdict.seen}{times}  {word}{rows}"
 
 
 def _cell(results: Results, key: str, ours: str, peer: str, lower_is_better: bool) -> str:

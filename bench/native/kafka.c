@@ -6,7 +6,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { HEADER = 61, CHECKED_FROM = 21, PRODUCE_ROOM = 512, PARTITIONS_A_TOPIC = 100 };
+enum { HEADER = 61, CHECKED_FROM = 21, PRODUCE_ROOM = 512 };
 
 static uint32_t crc_table[8][256];
 
@@ -87,17 +87,6 @@ static size_t finish(uint8_t *frame, const uint8_t *end) {
     return length;
 }
 
-/* The topic and the partition in it that connection *connection* uses. */
-static int place(char *topic, size_t room, const struct job *job, int connection) {
-    int partition = connection % job->partitions;
-    if (!job->topics) {
-        snprintf(topic, room, "%s", job->topic);
-        return partition;
-    }
-    snprintf(topic, room, "%s%d", job->topic, partition / PARTITIONS_A_TOPIC);
-    return partition % PARTITIONS_A_TOPIC;
-}
-
 static int unit(const struct job *job) { return job->messages; }
 
 static void greet_writer(int fd, const struct job *job, int connection) {
@@ -108,20 +97,25 @@ static size_t request_size(const struct job *job) {
     return PRODUCE_ROOM + (size_t)job->messages * ((size_t)job->size + 32);
 }
 
-static size_t request(uint8_t *out, const struct job *job, int connection) {
-    char topic[128];
-    int partition = place(topic, sizeof topic, job, connection);
+static size_t request(uint8_t *out, const struct job *job, int connection, int partition) {
+    static uint8_t *batch; /* the same for all partitions: thousands of them would take their time */
+    static size_t length;
+    (void)connection;
+    if (!batch) {
+        batch = malloc(request_size(job));
+        length = put_batch(batch, job->messages, job->size);
+    }
     uint8_t *to = put_header(out, 0, 7);
     to = put16(to, -1); /* no transactional id */
     to = put16(to, job->acks);
     to = put32(to, 30000);
     to = put32(to, 1);
-    to = put_text(to, topic);
+    to = put_text(to, job->topic);
     to = put32(to, 1);
     to = put32(to, partition);
-    size_t length = put_batch(to + 4, job->messages, job->size);
-    to = put32(to, (int64_t)length) + length;
-    return finish(out, to);
+    to = put32(to, (int64_t)length);
+    memcpy(to, batch, length);
+    return finish(out, to + length);
 }
 
 static size_t acks(const uint8_t *in, size_t n, uint64_t *acked, uint64_t *refused) {
@@ -139,8 +133,6 @@ static size_t acks(const uint8_t *in, size_t n, uint64_t *acked, uint64_t *refus
 }
 
 static size_t ask(uint8_t *out, const struct job *job, struct reader *reader) {
-    char topic[128];
-    int partition = place(topic, sizeof topic, job, reader->connection);
     uint8_t *to = put_header(out, 1, 11);
     to = put32(to, -1); /* replica */
     to = put32(to, job->wait_ms);
@@ -150,9 +142,9 @@ static size_t ask(uint8_t *out, const struct job *job, struct reader *reader) {
     to = put32(to, 0);  /* no session */
     to = put32(to, -1);
     to = put32(to, 1);
-    to = put_text(to, topic);
+    to = put_text(to, job->topic);
     to = put32(to, 1);
-    to = put32(to, partition);
+    to = put32(to, reader->connection % job->partitions);
     to = put32(to, -1); /* leader epoch */
     to = put64(to, reader->offset);
     to = put64(to, -1);

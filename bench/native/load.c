@@ -5,7 +5,10 @@
    produce   write as fast as it goes, or at a rate; requests and messages a second, latency of a request
    consume   read from the first message to the last, again and again
    deliver   one message at a time, from being sent to being seen by a reader that waits for it
-   disk      write and fdatasync a file in the current directory, one message at a time, without any server
+   rebalance as many members of a group as there are connections, until each has what it is to read
+
+   With the protocol "disk", one message at a time is written to a file in the current directory and synced by
+   fdatasync: what no server that syncs can do without.
 
    Prints one line of JSON, with the processor time that it and the server took. */
 #define _GNU_SOURCE
@@ -86,7 +89,7 @@ void fill(uint8_t *to, int size, int seed) {
     }
 }
 
-static int dial(int port) {
+int dial(int port) {
     struct sockaddr_in to = {
         .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK), .sin_port = htons((uint16_t)port)};
     int fd = socket(AF_INET, SOCK_STREAM, 0), on = 1;
@@ -120,18 +123,12 @@ static double own_cpu(void) {
            (double)(used.ru_utime.tv_usec + used.ru_stime.tv_usec) * 1e-6;
 }
 
+/* Its clock counts nanoseconds, where /proc counts hundredths of a second. */
 static double cpu_of(int pid) {
-    char path[64], text[1024];
-    unsigned long user, system;
-    snprintf(path, sizeof path, "/proc/%d/stat", pid);
-    FILE *file = pid ? fopen(path, "r") : NULL;
-    if (!file) return 0;
-    size_t n = fread(text, 1, sizeof text - 1, file);
-    fclose(file);
-    text[n] = 0;
-    char *after = strrchr(text, ')'); /* the name before it may hold anything */
-    if (!after || sscanf(after + 2, "%*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu", &user, &system) != 2) return 0;
-    return (double)(user + system) / (double)sysconf(_SC_CLK_TCK);
+    clockid_t clock;
+    struct timespec used;
+    if (!pid || clock_getcpuclockid(pid, &clock) || clock_gettime(clock, &used)) return 0;
+    return (double)used.tv_sec + (double)used.tv_nsec * 1e-9;
 }
 
 /* Latencies */
@@ -172,8 +169,9 @@ static void report(double seconds, double requests, double messages, double byte
 
 struct writer {
     int fd;
-    uint8_t *requests; /* the same request, several times over */
+    uint8_t *requests; /* the same request several times over, or one for each of its partitions */
     size_t length, copies, partly; /* *partly*: bytes of the next request that are sent already */
+    int partitions;    /* that take turns */
     double *sent_at;   /* of those under way, in a ring */
     uint64_t sent, acked;
     uint8_t *replies;
@@ -184,12 +182,19 @@ static void open_writer(struct writer *w, const struct job *job, const struct pr
     w->fd = dial(job->port);
     p->open_writer(w->fd, job, connection);
     uint8_t *one = malloc(p->request_size(job));
-    w->length = p->request(one, job, connection);
+    int first = connection % job->partitions;
+    w->partitions = (job->partitions - first + job->connections - 1) / job->connections;
+    w->length = p->request(one, job, connection, first);
     w->copies = COPIES_BYTES / w->length;
     if (w->copies > (size_t)job->in_flight) w->copies = (size_t)job->in_flight;
     if (w->copies < 1) w->copies = 1;
+    if (w->partitions > 1) w->copies = (size_t)w->partitions;
     w->requests = malloc(w->copies * w->length);
-    for (size_t i = 0; i < w->copies; i++) memcpy(w->requests + i * w->length, one, w->length);
+    for (size_t i = 0; i < w->copies; i++) {
+        if (w->partitions > 1 && p->request(one, job, connection, first + (int)i * job->connections) != w->length)
+            die("requests of one connection differ in length");
+        memcpy(w->requests + i * w->length, one, w->length);
+    }
     free(one);
     w->sent_at = malloc(sizeof(double) * (size_t)job->in_flight);
     w->replies = malloc(REPLY_ROOM);
@@ -205,9 +210,10 @@ static uint64_t send_more(struct writer *w, const struct job *job, uint64_t allo
         if (may > room) may = room;
         if (!may && w->partly && room) may = 1;
         if (!may) break;
-        size_t bytes = (may < w->copies ? (size_t)may : w->copies) * w->length - w->partly;
+        size_t next = w->partitions > 1 ? (size_t)(w->sent % w->copies) : 0, whole = w->copies - next;
+        size_t bytes = (may < whole ? (size_t)may : whole) * w->length - w->partly;
         double now = seconds_now();
-        ssize_t done = send(w->fd, w->requests + w->partly, bytes, MSG_NOSIGNAL);
+        ssize_t done = send(w->fd, w->requests + next * w->length + w->partly, bytes, MSG_NOSIGNAL);
         if (done < 0) {
             if (errno == EAGAIN) break;
             die("send");
@@ -340,12 +346,17 @@ static void consume(const struct job *job, const struct protocol *p) {
     double bytes = 0, answered = 0, messages = 0;
     double server = cpu_of(job->server_pid), own = own_cpu(), began = seconds_now(), now = began;
     for (int i = 0; i < job->connections; i++) ask(&listeners[i], job, p);
-    while (now < began + job->seconds) {
+    for (int reading = job->connections; reading && now < began + job->seconds;) {
         int count = epoll_wait(epoll, events, EVENTS, 100);
         for (int i = 0; i < count; i++) {
             struct listener *l = &listeners[events[i].data.u32];
             uint64_t answers = listen_once(l, p, &bytes);
             answered += (double)answers;
+            if (l->reader.at_end && job->once) {
+                epoll_ctl(epoll, EPOLL_CTL_DEL, l->fd, NULL);
+                reading--;
+                continue;
+            }
             if (l->reader.at_end) { /* from the beginning again */
                 messages += (double)l->reader.messages;
                 l->reader.messages = 0;
@@ -402,12 +413,18 @@ static void deliver(const struct job *given, const struct protocol *p) {
            cpu_of(job.server_pid) - server);
 }
 
+static void settle(const struct job *job) {
+    uint64_t requests = 0;
+    double server = cpu_of(job->server_pid), own = own_cpu();
+    double seconds = rebalance(job, &requests);
+    report(seconds, (double)requests, job->connections, 0, 0, own_cpu() - own, cpu_of(job->server_pid) - server);
+}
+
 static void disk(const struct job *job) {
     uint8_t *data = malloc((size_t)job->size);
     char name[] = "load-disk-XXXXXX";
     int fd = mkstemp(name);
     if (fd < 0) die("mkstemp");
-    unlink(name);
     fill(data, job->size, 1);
     double own = own_cpu(), began = seconds_now(), now = began, done = 0;
     while (now < began + job->seconds) {
@@ -417,11 +434,12 @@ static void disk(const struct job *job) {
         note(now - then);
         done++;
     }
+    unlink(name);
     report(now - began, done, done, done * job->size, 0, own_cpu() - own, 0);
 }
 
 static const struct protocol *named(const char *name) {
-    const struct protocol *all[] = {&kafka, &redis, &nats, NULL};
+    const struct protocol *all[] = {&kafka, &redis, &nats, &rabbitmq, &text, &jsonl, &http, NULL};
     for (int i = 0; all[i]; i++)
         if (!strcmp(all[i]->name, name)) return all[i];
     die("no such protocol");
@@ -431,17 +449,16 @@ static const struct protocol *named(const char *name) {
 int main(int argc, char **argv) {
     struct job job = {.topic = "bench", .connections = 1, .in_flight = 1, .messages = 1, .size = 100, .partitions = 1,
                       .acks = -1, .fetch_bytes = 1 << 20, .wait_ms = 500, .seconds = 2, .max_bytes = 1e9};
-    if (argc < 3) die("load produce|consume|deliver|disk PROTOCOL [options]");
+    if (argc < 3) die("load produce|consume|deliver|rebalance PROTOCOL [options]");
     times_us = malloc(sizeof *times_us * MOST_TIMES);
     optind = 3;
-    for (int option; (option = getopt(argc, argv, "p:c:k:m:s:P:T:a:b:w:r:S:t:g:n:")) != -1;) switch (option) {
+    for (int option; (option = getopt(argc, argv, "p:c:k:m:s:P:a:b:w:r:S:t:g:n:o:")) != -1;) switch (option) {
         case 'p': job.port = atoi(optarg); break;
         case 'c': job.connections = atoi(optarg); break;
         case 'k': job.in_flight = atoi(optarg); break;
         case 'm': job.messages = atoi(optarg); break;
         case 's': job.size = atoi(optarg); break;
         case 'P': job.partitions = atoi(optarg); break;
-        case 'T': job.topics = atoi(optarg); break;
         case 'a': job.acks = atoi(optarg); break;
         case 'b': job.fetch_bytes = atoi(optarg); break;
         case 'w': job.wait_ms = atoi(optarg); break;
@@ -449,15 +466,17 @@ int main(int argc, char **argv) {
         case 'S': job.server_pid = atoi(optarg); break;
         case 't': job.seconds = atof(optarg); break;
         case 'g': job.max_bytes = atof(optarg); break;
+        case 'o': job.once = atoi(optarg); break;
         case 'n': job.topic = optarg; break;
         default: return 2;
         }
-    if (!strcmp(argv[1], "disk")) return disk(&job), 0;
+    if (!strcmp(argv[2], "disk")) return disk(&job), 0;
     const struct protocol *protocol = named(argv[2]);
-    if (!protocol->batches) job.in_flight *= job.messages, job.messages = 1;
+    if (!protocol->batches) job.in_flight *= job.messages, job.rate *= job.messages, job.messages = 1;
     if (!strcmp(argv[1], "produce")) produce(&job, protocol);
     else if (!strcmp(argv[1], "consume")) consume(&job, protocol);
     else if (!strcmp(argv[1], "deliver")) deliver(&job, protocol);
+    else if (!strcmp(argv[1], "rebalance")) settle(&job);
     else die("no such mode");
     return 0;
 }

@@ -12,12 +12,12 @@ struct job {
     int in_flight;      /* requests a connection may have under way */
     int messages;       /* in a request, where the protocol has such */
     int size;           /* bytes of a message's value */
-    int partitions;     /* connection i writes to partition i of so many */
-    int topics;         /* partitions are spread over so many topics, a hundred each; 0: one topic */
+    int partitions;     /* of so many, connection i writes to partition i, then to i + connections, and so on */
     int acks;
     int fetch_bytes;    /* most bytes a read asks for */
     int wait_ms;        /* how long a read may wait for more */
     int tail;           /* a reader begins at the end, not at the beginning */
+    int once;           /* a reader that has reached the end is done, rather than beginning again */
     int rate;           /* requests a second over all connections; 0: as fast as it goes */
     int server_pid;
     double seconds;
@@ -42,8 +42,8 @@ struct protocol {
     /* Greetings of a connection that will write, or read: the socket still blocks. */
     void (*open_writer)(int fd, const struct job *job, int connection);
     void (*open_reader)(int fd, const struct job *job, struct reader *reader);
-    /* One request that writes; how long it is. Room for one is what request_size says. */
-    size_t (*request)(uint8_t *out, const struct job *job, int connection);
+    /* One request that writes to *partition*; how long it is. Room for one is what request_size says. */
+    size_t (*request)(uint8_t *out, const struct job *job, int connection, int partition);
     size_t (*request_size)(const struct job *job);
     /* Whole acknowledgements at the start of *in*: the bytes they take; how many they are. */
     size_t (*acks)(const uint8_t *in, size_t n, uint64_t *acked, uint64_t *refused);
@@ -53,9 +53,13 @@ struct protocol {
     size_t (*got)(const uint8_t *in, size_t n, struct reader *reader, uint64_t *answers);
 };
 
-extern const struct protocol kafka, redis, nats;
+extern const struct protocol kafka, redis, nats, rabbitmq, text, jsonl, http;
+
+/* As many members as the job has connections join the group that its topic names; seconds until all are settled. */
+double rebalance(const struct job *job, uint64_t *requests);
 
 void die(const char *what);
+int dial(int port);
 void send_all(int fd, const void *data, size_t n);
 void receive_exactly(int fd, void *data, size_t n);
 double seconds_now(void);

@@ -64,7 +64,8 @@ static void open_reader(int fd, const struct job *job, struct reader *reader) {
 
 static size_t request_size(const struct job *job) { return 256 + (size_t)job->size; }
 
-static size_t request(uint8_t *out, const struct job *job, int connection) {
+static size_t request(uint8_t *out, const struct job *job, int connection, int partition) {
+    (void)partition;
     int n = sprintf((char *)out, "PUB %s _INBOX.w%d.%d %d\r\n", job->topic, getpid(), connection, job->size);
     fill(out + n, job->size, 1);
     memcpy(out + n + job->size, "\r\n", 2);

@@ -20,8 +20,8 @@ static void open_reader(int fd, const struct job *job, struct reader *reader) {
 
 static size_t request_size(const struct job *job) { return 256 + (size_t)job->size; }
 
-static size_t request(uint8_t *out, const struct job *job, int connection) {
-    (void)connection;
+static size_t request(uint8_t *out, const struct job *job, int connection, int partition) {
+    (void)connection, (void)partition;
     int n = sprintf((char *)out, "*5\r\n$4\r\nXADD\r\n$%zu\r\n%s\r\n$1\r\n*\r\n$1\r\nv\r\n$%d\r\n", strlen(job->topic),
                     job->topic, job->size);
     fill(out + n, job->size, 1);

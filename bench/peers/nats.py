@@ -36,6 +36,7 @@ class Nats(Peer):
     name = "NATS JetStream"
     protocol = "nats"
     partitions = False
+    batches = False
 
     @classmethod
     def install(cls) -> None:

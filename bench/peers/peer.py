@@ -25,8 +25,11 @@ class Peer(ABC):
 
     name: ClassVar[str]
     protocol: ClassVar[str] = "kafka"
+    serves: ClassVar[bool] = True  # whether there is a server; else it fits only what asks for it
     syncs: ClassVar[bool] = True  # whether it can sync before it acknowledges
     partitions: ClassVar[bool] = True  # whether a topic may have several
+    batches: ClassVar[bool] = True  # whether a request may hold several messages
+    reads_disk: ClassVar[bool] = True  # rather than keeping everything in memory of its own
 
     def __init__(self, data: Path, *, sync: bool) -> None:
         self.data = data

@@ -12,6 +12,8 @@ class Redis(Peer):
     name = "Redis Streams"
     protocol = "redis"
     partitions = False
+    batches = False
+    reads_disk = False
 
     @classmethod
     def install(cls) -> None:

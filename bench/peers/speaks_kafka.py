@@ -7,6 +7,7 @@ from typing import Final
 from bench.peers.peer import Peer
 from bench.serving import Wire
 
+from millstream.errors import ErrorCode
 from millstream.wire.messages.create_topics import (
     CreateTopicsRequest,
     CreateTopicsRequestTopic,
@@ -19,6 +20,8 @@ from millstream.wire.messages.fetch import (
     FetchRequestTopic,
     FetchResponse,
 )
+from millstream.wire.messages.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
+from millstream.wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from millstream.wire.messages.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
 
 _PATIENCE_SECONDS: Final = 90.0
@@ -54,6 +57,23 @@ class SpeaksKafka(Peer):
         wire = Wire(self.port)
         wire.ask(DeleteTopicsRequest(topic_names=[topic], timeout_ms=60_000), 4)
         wire.close()
+
+    def wait_for_coordinator(self, group: str) -> None:
+        """Return once somebody answers for *group*: the first one ever asks for a topic to be made."""
+        deadline = time.monotonic() + _PATIENCE_SECONDS
+        wire = Wire(self.port)
+        try:
+            while time.monotonic() < deadline:
+                found = wire.ask(FindCoordinatorRequest(key=group), 2)
+                assert isinstance(found, FindCoordinatorResponse)
+                beat = wire.ask(HeartbeatRequest(group_id=group, generation_id=1, member_id="nobody"), 3)
+                assert isinstance(beat, HeartbeatResponse)
+                if not found.error_code and beat.error_code == ErrorCode.UNKNOWN_MEMBER_ID:
+                    return
+                time.sleep(0.05)
+        finally:
+            wire.close()
+        raise RuntimeError(f"{self.name} has no coordinator for {group}")
 
     def _wait_for_leaders(self, wire: Wire, topic: str, partitions: int) -> None:
         deadline = time.monotonic() + _PATIENCE_SECONDS

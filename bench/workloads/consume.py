@@ -1,8 +1,9 @@
-"""Reading what is in the page cache, in large and in tiny batches."""
+"""Reading from the page cache and from the disk, what was written in large and in tiny batches."""
 
 from bench.figures import Measured, Row
 from bench.load import Job
 from bench.peers.peer import Peer
+from bench.workloads.files import write_out
 from bench.workloads.workload import Workload, load, new_topic, rate
 
 
@@ -12,34 +13,53 @@ def workloads(*, quick: bool) -> list[Workload]:
         _reading("consume, one message a batch", messages=1, in_flight=64, bytes_written=3e7),
     ]
     if not quick:
-        made.append(_reading("consume, 1 MB batches", messages=9_000, in_flight=4, bytes_written=4e8))
-        made.append(
-            _reading("consume, 8 connections", messages=145, in_flight=8, bytes_written=2e8, connections=8)
-        )
+        made += [
+            _reading("consume, 1 MB batches", messages=9_000, in_flight=4, bytes_written=4e8),
+            _reading("consume, 8 connections", messages=145, in_flight=8, bytes_written=2e8, connections=8),
+            _reading(
+                "consume from disk, 16 KB batches", messages=145, in_flight=8, bytes_written=4e8, cold=True
+            ),
+            _reading(
+                "consume from disk, one message a batch",
+                messages=1,
+                in_flight=64,
+                bytes_written=3e7,
+                cold=True,
+            ),
+        ]
     return made
 
 
 def _reading(
-    name: str, *, messages: int, in_flight: int, bytes_written: float, connections: int = 1
+    name: str,
+    *,
+    messages: int,
+    in_flight: int,
+    bytes_written: float,
+    connections: int = 1,
+    cold: bool = False,
 ) -> Workload:
+    written = Job(
+        mode="produce", messages=messages, in_flight=in_flight, seconds=120, max_bytes=bytes_written
+    )
+
     def measure(peer: Peer, seconds: float) -> dict[str, Measured]:
         topic = new_topic()
         peer.create(topic)
         try:
-            load(
-                peer,
-                topic,
-                Job(
-                    mode="produce",
-                    messages=messages,
-                    in_flight=in_flight,
-                    seconds=120,
-                    max_bytes=bytes_written,
-                ),
+            load(peer, topic, written)
+            if cold:
+                write_out(peer.data, forget=True)
+            # A second time it would be in the cache, so that is read once, however long it takes.
+            read = Job(
+                mode="consume", connections=connections, seconds=60 if cold else seconds, once=int(cold)
             )
-            found = load(peer, topic, Job(mode="consume", connections=connections, seconds=seconds))
+            found = load(peer, topic, read)
         finally:
             peer.delete(topic)
         return {name: rate(found)}
 
-    return Workload(name, (Row(name, name, "messages/s"),), measure)
+    def fits(peer: type[Peer]) -> bool:
+        return peer.serves and (peer.reads_disk or not cold)
+
+    return Workload(name, (Row(name, name, "messages/s"),), measure, fits=fits)

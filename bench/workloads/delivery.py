@@ -27,7 +27,7 @@ def _delivery(name: str, *, busy: bool, sync: bool = False) -> Workload:
         topic, other = new_topic(), new_topic()
         peer.create(topic)
         with ExitStack() as stack:
-            if busy and peer.partitions:
+            if busy:
                 stack.callback(peer.delete, other)
                 peer.create(other)
                 stack.enter_context(_beside(peer, other, seconds))
@@ -36,9 +36,7 @@ def _delivery(name: str, *, busy: bool, sync: bool = False) -> Workload:
         return {name: latency(found)}
 
     row = Row(name, f"{name}, p50", "µs", lower_is_better=True)
-    return Workload(
-        name, (row,), measure, sync, lambda peer: (peer.syncs or not sync) and (peer.partitions or not busy)
-    )
+    return Workload(name, (row,), measure, sync, lambda peer: peer.serves and (peer.syncs or not sync))
 
 
 def _beside(peer: Peer, topic: str, seconds: float) -> "subprocess.Popen[bytes]":

@@ -1,57 +1,87 @@
-"""What a message costs as partitions, connections, batches and the log grow: processor time, not pace."""
+"""Pace, and what a message costs the server, as partitions, connections, batches and the log grow."""
+
+from collections.abc import Sequence
+from typing import Final
 
 from bench.figures import Measured, Row
 from bench.load import Job
 from bench.peers.peer import Peer
-from bench.workloads.workload import Workload, load, new_topic
+from bench.workloads.files import write_out
+from bench.workloads.produce import writing
+from bench.workloads.workload import Workload, load, measured, new_topic, rate
+
+PARTITIONS: Final = (1, 100, 1_000, 10_000)
+CONNECTIONS: Final = (1, 8, 100, 1_000)
+LOG_MB: Final = (100, 1_000, 4_000)  # the least is more than a processor's cache holds
+QUICK_LOG_MB: Final = (100, 500)
+BATCHES: Final = (1, 10, 100, 1_000)
+
+
+def over_partitions(count: int) -> str:
+    return f"produce 16 KB over {count:,} partitions"
+
+
+def over_connections(count: int) -> str:
+    return f"produce single, 8 in flight, {count:,} connections"
+
+
+def behind(megabytes: int, work: str) -> str:
+    return f"{work} a log of {megabytes:,} MB"
 
 
 def workloads(*, quick: bool) -> list[Workload]:
+    partitions: Sequence[int] = (1, 1_000) if quick else PARTITIONS
+    connections: Sequence[int] = (8, 1_000) if quick else CONNECTIONS
     made = [
-        _cost(
-            f"cost with {messages} messages a request", Job(mode="produce", in_flight=16, messages=messages)
+        # As many connections each time: it is partitions that grow.
+        writing(
+            over_partitions(count),
+            Job(mode="produce", in_flight=8, connections=8, messages=145, partitions=count),
         )
-        for messages in (1, 10, 100, 1_000)
+        for count in partitions
     ]
     made += [
-        _cost(
-            f"cost over {partitions} partitions",
-            Job(mode="produce", in_flight=4, connections=min(partitions, 500), partitions=partitions),
-        )
-        for partitions in ((1, 1_000) if quick else (1, 10, 100, 1_000, 10_000))
+        writing(over_connections(count), Job(mode="produce", in_flight=8, connections=count))
+        for count in connections
     ]
-    made += [
-        _cost(
-            f"cost over {connections} connections",
-            Job(mode="produce", in_flight=4, connections=connections),
-        )
-        for connections in ((1, 500) if quick else (1, 10, 100, 900))
-    ]
-    made += [
-        _cost(
-            f"cost behind {megabytes} MB",
-            Job(mode="produce", in_flight=64),
-            Job(mode="produce", in_flight=8, messages=1_000, seconds=120, max_bytes=megabytes * 1e6),
-        )
-        for megabytes in ((10, 500) if quick else (10, 1_000, 4_000))
-    ]
+    if not quick:
+        made += [
+            writing(
+                f"produce {count:,} a request, 16 in flight",
+                Job(mode="produce", in_flight=16, messages=count),
+            )
+            for count in BATCHES
+        ]
+    made += [_behind(megabytes) for megabytes in (QUICK_LOG_MB if quick else LOG_MB)]
     return made
 
 
-def _cost(name: str, job: Job, first: Job | None = None) -> Workload:
-    """The server's processor time for a message of *job*, after *first* has been done."""
+def _behind(megabytes: int) -> Workload:
+    """Reading a log of so many *megabytes* from its beginning, then writing and delivering at its end."""
+    consume, produce, deliver = (
+        behind(megabytes, work) for work in ("consume", "produce behind", "deliver behind")
+    )
+    grow = Job(mode="produce", in_flight=8, messages=1_000, seconds=120, max_bytes=megabytes * 1e6)
 
     def measure(peer: Peer, seconds: float) -> dict[str, Measured]:
         topic = new_topic()
-        peer.create(topic, job.partitions)
+        peer.create(topic)
         try:
-            if first is not None:
-                load(peer, topic, first)
-            load(peer, topic, Job(**(job.__dict__ | {"seconds": seconds / 2})))  # files and caches are there
-            found = load(peer, topic, Job(**(job.__dict__ | {"seconds": seconds})))
+            load(peer, topic, grow)
+            write_out(peer.data)  # or the system does it while we measure
+            read = load(peer, topic, Job(mode="consume", seconds=seconds))
+            written = load(peer, topic, Job(mode="produce", in_flight=64, seconds=seconds))
+            delivered = load(peer, topic, Job(mode="deliver", rate=1_000, seconds=seconds))
         finally:
             peer.delete(topic)
-        return {name: Measured(found.server_us_per_message, found.server_us_per_message, found.client_share)}
+        return {consume: rate(read), produce: rate(written), deliver: measured(delivered, delivered.p50_us)}
 
-    row = Row(name, name, "µs of the server", lower_is_better=True)
-    return Workload(name, (row,), measure, fits=lambda peer: peer.partitions or job.partitions == 1)
+    rows = (
+        Row(consume, consume, "messages/s"),
+        Row(produce, produce, "messages/s"),
+        Row(deliver, f"{deliver}, p50", "µs", lower_is_better=True),
+    )
+    # Gigabytes take a peer whose requests hold one message minutes to write.
+    return Workload(
+        f"a log of {megabytes:,} MB", rows, measure, fits=lambda peer: peer.serves and peer.batches
+    )

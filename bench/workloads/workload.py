@@ -24,7 +24,8 @@ class Workload:
     rows: tuple[Row, ...]
     measure: Measures
     sync: bool = False  # whether peers must sync before they acknowledge
-    fits: Callable[[type[Peer]], bool] = lambda peer: True
+    fits: Callable[[type[Peer]], bool] = lambda peer: peer.serves
+    install: Callable[[], object] = lambda: None  # fetches what it needs; Missing says why it cannot
 
 
 def new_topic() -> str:
@@ -38,8 +39,13 @@ def load(peer: Peer, topic: str, job: Job) -> Found:
 
 def rate(found: Found) -> Measured:
     """Messages a second, and what they cost."""
-    return Measured(found.messages_per_second, found.server_us_per_message, found.client_share, found.p99_us)
+    return measured(found, found.messages_per_second)
 
 
 def latency(found: Found) -> Measured:
-    return Measured(found.p50_us, found.server_us_per_message, found.client_share, found.p99_us)
+    return measured(found, found.p50_us)
+
+
+def measured(found: Found, value: float) -> Measured:
+    cost = found.server_us_per_message
+    return Measured(value, cost, found.client_share, found.p99_us, found.server_share)

@@ -2,9 +2,11 @@
 
 from xml.etree import ElementTree
 
+import pytest
 from bench.chart import chart, x_of
 from bench.figures import Measured, Results, Row
-from bench.table import table
+from bench.goals import Goal, judged
+from bench.table import table, verdicts
 from rich.console import Console
 
 
@@ -41,17 +43,31 @@ def test_the_table_tells_when_the_client_was_the_limit() -> None:
 def test_the_chart_is_well_formed_and_points_to_the_right_where_we_are_ahead() -> None:
     drawn = chart(results(), "millstream", "a < b")
     root = ElementTree.fromstring(drawn)
-    bars = [
-        each
-        for each in root.iter("{http://www.w3.org/2000/svg}rect")
+    dots = [
+        float(each.get("cx", "0"))
+        for each in root.iter("{http://www.w3.org/2000/svg}circle")
         if each.find("{http://www.w3.org/2000/svg}title") is not None
     ]
 
-    assert [bar.get("x") for bar in bars] == [f"{x_of(1):.1f}"] * 2
-    assert "30x" in drawn
-    assert "4x" in drawn  # a quarter of the time is four times as good
+    # A quarter of the time is four times as good.
+    assert dots == [pytest.approx(x_of(30), abs=0.1), pytest.approx(x_of(4), abs=0.1)]
+    assert all(dot > x_of(1) for dot in dots)
+
+
+def test_the_chart_leaves_out_whom_it_is_told_to() -> None:
+    assert "Kafka" in chart(results(), "millstream", "here")
+    assert "Kafka" not in chart(results(), "millstream", "here", leave_out=["Kafka"])
+
+
+def test_the_goals_are_shown_with_what_was_asked_and_seen() -> None:
+    asked = Goal(about="keep ahead", rows="rate", plain=10, compiled=40, beside="Kafka")
+    console = Console(width=160, no_color=True)
+    with console.capture() as captured:
+        console.print(verdicts(judged(results(), [asked])))
+
+    assert "≥ 40x  30 (30–30)x  missed" in captured.get()
 
 
 def test_what_is_off_the_scale_lies_at_its_end() -> None:
-    assert x_of(1e9) == x_of(100)
+    assert x_of(1e9) == x_of(1000)
     assert x_of(0) == x_of(0.01)
