@@ -2,12 +2,14 @@
 
 import asyncio
 import importlib.util
+import json
 import shutil
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from typing import Any
 
 import pytest
 from tests.support.server import Server
+from tests.support.spark_cluster import SparkCluster
 
 from millstream.client.admin import Admin
 from millstream.client.cluster import Client
@@ -52,6 +54,12 @@ def spark(spark_is_there: None, tmp_path_factory: pytest.TempPathFactory) -> Ite
         session.stop()
 
 
+@pytest.fixture(scope="session")
+def spark_cluster(spark_is_there: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkCluster]:
+    with SparkCluster(tmp_path_factory.mktemp("cluster"), cores=2) as cluster:
+        yield cluster
+
+
 class Topics:
     """Fills and trims topics of a broker, from code that does not await."""
 
@@ -79,6 +87,17 @@ class Topics:
 
         self.do(delete)
         return self.create(name, partitions)
+
+    def send(self, name: str, values: Iterable[object], partitions: int = 2) -> None:
+        """Send *values*, as JSON unless they are bytes, to each partition in turn."""
+
+        async def send(client: Client) -> None:
+            async with Producer(client) as producer:
+                for n, each in enumerate(values):
+                    value = each if isinstance(each, bytes) else json.dumps(each).encode()
+                    await producer.send(name, value, key=b"%d" % n, partition=n % partitions)
+
+        self.do(send)
 
     def fill(self, name: str, count: int, *, first: int = 0, partitions: int = 1, **options: Any) -> None:
         """Values `first`, `first + 1`, …, to each partition in turn."""

@@ -9,8 +9,6 @@ from typing import Any, final
 import pytest
 from tests.spark.conftest import Topics
 
-from millstream.client.cluster import Client
-from millstream.client.producer import Producer
 from millstream.pipeline import Pipeline
 
 
@@ -27,15 +25,7 @@ class Bench:
         return Pipeline(name, brokers=self.topics.bootstrap, folder=self.folder, **settings)
 
     def send(self, topic: str, values: Iterable[object], partitions: int = 2) -> None:
-        """Send *values*, as JSON unless they are bytes, to each partition in turn."""
-
-        async def send(client: Client) -> None:
-            async with Producer(client) as producer:
-                for n, each in enumerate(values):
-                    value = each if isinstance(each, bytes) else json.dumps(each).encode()
-                    await producer.send(topic, value, key=b"%d" % n, partition=n % partitions)
-
-        self.topics.do(send)
+        self.topics.send(topic, values, partitions)
 
     def run(self, pipeline: Pipeline, **options: Any) -> dict[str, Any]:
         """Run once through what there is; how far each flow has come."""
