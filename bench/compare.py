@@ -1,8 +1,8 @@
 """Millstream and its peers at the same work, in turns, on this machine.
 
     make bench ARGS="--quick"
-    python -m bench.compare [--quick] [--rounds 5] [--seconds 3] [--only TEXT] [--peers kafka,floor]
-                            [--json FILE] [--svg FILE]
+    python -m bench.compare [--quick] [--rounds 5] [--seconds 1] [--minutes 55] [--only TEXT]
+                            [--peers kafka,floor] [--json FILE] [--svg FILE]
 
 Peers are fetched when first needed and kept in the user's cache; one that is
 not to be had here is left out, and the reason printed. Every round runs each
@@ -20,8 +20,9 @@ import signal
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 from bench.chart import chart
@@ -100,39 +101,60 @@ def running(
             peer.stop()
 
 
+@dataclass(frozen=True)
+class Plan:
+    """So many *rounds* of measurements that take so many *seconds*; fewer if *minutes* are over."""
+
+    rounds: int
+    seconds: float
+    minutes: float
+
+
 def measure(
     workloads: Sequence[Workload],
     kinds: Sequence[type[Peer]],
     folder: Path,
-    rounds: int,
-    seconds: float,
+    plan: Plan,
     results: Results,
     console: Console,
 ) -> None:
-    """Every workload against every peer it fits, so many *rounds*, into *results*."""
+    """Every workload against every peer it fits, as *plan* says, into *results*."""
+
+    def size(works: Sequence[Workload]) -> int:
+        return sum(work.fits(kind) for work in works for kind in kinds)
+
     began = time.monotonic()
-    total = rounds * sum(work.fits(kind) for work in workloads for kind in kinds)
     columns = (TextColumn("{task.description:60}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=console) as progress:
-        task = progress.add_task("", total=total)
+        task = progress.add_task("", total=plan.rounds * size(workloads))
         for sync in (False, True):
             some = [work for work in workloads if work.sync == sync]
-            if not some:
+            if not size(some):
                 continue
-            with running(kinds, folder, sync=sync, console=console) as peers:
-                for number in range(rounds):
+            share = plan.minutes * 60 * size(some) / size(workloads)
+            busy = [kind for kind in kinds if any(work.fits(kind) for work in some)]
+            with running(busy, folder, sync=sync, console=console) as peers:
+                for number in rounds_within(plan.rounds, share, time.monotonic):
                     for work in some:
                         if not console.is_terminal:  # where no bar can be seen to move
-                            console.print(
-                                f"{time.monotonic() - began:5.0f} s  round {number + 1}: {work.name}"
-                            )
+                            console.print(f"{time.monotonic() - began:5.0f} s  round {number}: {work.name}")
                         # Whoever comes after a heavy neighbour finds its dirty pages: take turns at that.
                         for peer in random.sample(peers, len(peers)):
-                            if not work.fits(type(peer)):
-                                continue
-                            progress.update(task, description=f"{work.name}: {peer.name}")
-                            _measure_one(work, peer, seconds, results, console)
-                            progress.advance(task)
+                            if work.fits(type(peer)):
+                                progress.update(task, description=f"{work.name}: {peer.name}")
+                                _measure_one(work, peer, plan.seconds, results, console)
+                                progress.advance(task)
+
+
+def rounds_within(most: int, seconds: float, now: Callable[[], float]) -> Iterator[int]:
+    """From 1 to *most*, until another round as long as the longest would end too late; one in any case."""
+    began, longest = now(), 0.0
+    for number in range(1, most + 1):
+        begins = now()
+        if number > 1 and begins + longest > began + seconds:
+            return
+        yield number
+        longest = max(longest, now() - begins)
 
 
 def _measure_one(work: Workload, peer: Peer, seconds: float, results: Results, console: Console) -> None:
@@ -170,7 +192,10 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="fewer workloads, shorter, two rounds")
     parser.add_argument("--rounds", type=int, help="how often everything is done (default 5; 2 if quick)")
     parser.add_argument(
-        "--seconds", type=float, help="how long one measurement takes (default 3; 1 if quick)"
+        "--seconds", type=float, help="how long one measurement takes (default 1; 0.6 if quick)"
+    )
+    parser.add_argument(
+        "--minutes", type=float, help="begin no round that ends later than this (default 55; 4 if quick)"
     )
     parser.add_argument(
         "--only", default="", help="only workloads whose name has this in it; | between several"
@@ -181,7 +206,7 @@ def main() -> None:
     parser.add_argument("--svg", type=Path, help="draw the ratios here")
     options = parser.parse_args()
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that peers end with us
-    console = Console(width=None if sys.stdout.isatty() else 180)
+    console = Console(width=None if sys.stdout.isatty() else 230)
     wanted = options.only.split("|")
     workloads = [
         work
@@ -199,8 +224,11 @@ def main() -> None:
             workloads,
             kinds,
             folder,
-            options.rounds or (2 if options.quick else 5),
-            options.seconds or (1.0 if options.quick else 3.0),
+            Plan(
+                options.rounds or (2 if options.quick else 5),
+                options.seconds or (0.6 if options.quick else 1.0),
+                options.minutes or (4.0 if options.quick else 55.0),
+            ),
             results,
             console,
         )

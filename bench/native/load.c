@@ -294,6 +294,7 @@ static void produce(const struct job *job, const struct protocol *p) {
     double requests = (double)acked;
     report(seconds, requests, requests * p->unit(job), requests * (double)writers[0].length, (double)refused,
            own_cpu() - own, cpu_of(job->server_pid) - server);
+    errno = 0; /* it was the server's no, not the system's */
     if (refused) die("requests were refused");
 }
 

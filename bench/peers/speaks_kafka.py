@@ -83,13 +83,16 @@ class SpeaksKafka(Peer):
             led = [
                 each for each in answer.topics[0].partitions if each.leader_id >= 0 and not each.error_code
             ]
-            if len(led) == partitions and self._is_served(wire, topic):
+            if len(led) == partitions and self._is_served(wire, topic, partitions):
                 return
             time.sleep(0.02)
         raise RuntimeError(f"{topic} of {self.name} has no leaders")
 
-    def _is_served(self, wire: Wire, topic: str) -> bool:
-        """Whether the leader knows that it is one: it may be told later than those who ask."""
-        partition = FetchRequestPartition(0, fetch_offset=0, partition_max_bytes=1)
-        answer = wire.ask(FetchRequest(topics=[FetchRequestTopic(topic, partitions=[partition])]), 11)
-        return isinstance(answer, FetchResponse) and not answer.responses[0].partitions[0].error_code
+    def _is_served(self, wire: Wire, topic: str, partitions: int) -> bool:
+        """Whether the leader of each knows that it is one: it may be told later than those who ask."""
+        asked = [
+            FetchRequestPartition(index, fetch_offset=0, partition_max_bytes=1) for index in range(partitions)
+        ]
+        answer = wire.ask(FetchRequest(topics=[FetchRequestTopic(topic, partitions=asked)]), 11)
+        assert isinstance(answer, FetchResponse)
+        return not any(each.error_code for told in answer.responses for each in told.partitions)
