@@ -45,10 +45,10 @@ def all_workloads(*, quick: bool) -> list[Workload]:
         *produce.workloads(sync=True, quick=quick),
         *consume.workloads(quick=quick),
         *delivery.workloads(quick=quick),
-        *scaling.workloads(quick=quick),
         *groups.workloads(),
         *doors.workloads(),
         *clients.workloads(quick=quick),
+        *scaling.workloads(quick=quick),  # last: thousands of files are long in going
     ]
 
 

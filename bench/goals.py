@@ -176,7 +176,7 @@ GOALS: Final[tuple[Goal, ...]] = (
     *(
         _grows(work, large)
         for work in ("consume", "produce behind", "deliver behind")
-        for large in (500, 4_000)
+        for large in (500, 2_000)
     ),
 )
 

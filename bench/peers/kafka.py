@@ -36,6 +36,7 @@ def jars() -> Path:
 @final
 class Kafka(SpeaksKafka):
     name = "Kafka"
+    most_partitions = 1_000  # it takes minutes to make ten times as many
 
     @classmethod
     def install(cls) -> None:
@@ -70,6 +71,7 @@ class Kafka(SpeaksKafka):
             "transaction.state.log.min.isr": "1",
             "group.initial.rebalance.delay.ms": "0",
             "log.retention.hours": "168",
+            "log.segment.delete.delay.ms": "1000",  # so that one workload's files are gone before the next
             "message.max.bytes": "4194304",
             "replica.fetch.max.bytes": "4194304",
         }

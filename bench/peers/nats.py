@@ -35,7 +35,7 @@ def server() -> Path:
 class Nats(Peer):
     name = "NATS JetStream"
     protocol = "nats"
-    partitions = False
+    most_partitions = 1
     batches = False
 
     @classmethod

@@ -27,7 +27,7 @@ class Peer(ABC):
     protocol: ClassVar[str] = "kafka"
     serves: ClassVar[bool] = True  # whether there is a server; else it fits only what asks for it
     syncs: ClassVar[bool] = True  # whether it can sync before it acknowledges
-    partitions: ClassVar[bool] = True  # whether a topic may have several
+    most_partitions: ClassVar[int] = 10_000  # that a topic may have, made in seconds
     batches: ClassVar[bool] = True  # whether a request may hold several messages
     reads_disk: ClassVar[bool] = True  # rather than keeping everything in memory of its own
 

@@ -24,7 +24,7 @@ class RabbitMQ(Peer):
     name = "RabbitMQ streams"
     protocol = "rabbitmq"
     syncs = False
-    partitions = False
+    most_partitions = 1
 
     @classmethod
     def install(cls) -> None:

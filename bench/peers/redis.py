@@ -11,7 +11,7 @@ from bench.peers.peer import Peer
 class Redis(Peer):
     name = "Redis Streams"
     protocol = "redis"
-    partitions = False
+    most_partitions = 1
     batches = False
     reads_disk = False
 

@@ -59,7 +59,7 @@ def writing(name: str, job: Job, *, sync: bool = False, beside_disk: bool = Fals
     def fits(peer: type[Peer]) -> bool:
         if not peer.serves:
             return beside_disk and sync
-        return (peer.partitions or job.partitions == 1) and (peer.syncs or not sync)
+        return job.partitions <= peer.most_partitions and (peer.syncs or not sync)
 
     return Workload(name, tuple(rows), measure, sync, fits)
 

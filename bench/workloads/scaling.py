@@ -12,7 +12,7 @@ from bench.workloads.workload import Workload, load, measured, new_topic, rate
 
 PARTITIONS: Final = (1, 100, 1_000, 10_000)
 CONNECTIONS: Final = (1, 8, 100, 1_000)
-LOG_MB: Final = (100, 1_000, 4_000)  # the least is more than a processor's cache holds
+LOG_MB: Final = (100, 500, 2_000)  # the least is more than a processor's cache holds
 QUICK_LOG_MB: Final = (100, 500)
 BATCHES: Final = (1, 10, 100, 1_000)
 
@@ -33,14 +33,6 @@ def workloads(*, quick: bool) -> list[Workload]:
     partitions: Sequence[int] = (1, 1_000) if quick else PARTITIONS
     connections: Sequence[int] = (8, 1_000) if quick else CONNECTIONS
     made = [
-        # As many connections each time: it is partitions that grow.
-        writing(
-            over_partitions(count),
-            Job(mode="produce", in_flight=8, connections=8, messages=145, partitions=count),
-        )
-        for count in partitions
-    ]
-    made += [
         writing(over_connections(count), Job(mode="produce", in_flight=8, connections=count))
         for count in connections
     ]
@@ -53,6 +45,14 @@ def workloads(*, quick: bool) -> list[Workload]:
             for count in BATCHES
         ]
     made += [_behind(megabytes) for megabytes in (QUICK_LOG_MB if quick else LOG_MB)]
+    made += [
+        # As many connections each time: it is partitions that grow.
+        writing(
+            over_partitions(count),
+            Job(mode="produce", in_flight=8, connections=8, messages=145, partitions=count),
+        )
+        for count in partitions
+    ]
     return made
 
 
