@@ -11,7 +11,7 @@ from millstream.records.batch import split
 from millstream.records.build import NewRecord, build
 from millstream.records.compression import Codec
 from millstream.records.crc import crc32c
-from millstream.records.runs import NATIVE, Alike, Joiner, Place, Run
+from millstream.records.runs import NATIVE, Alike, Joiner, Limits, Place, Run
 
 needs_native = pytest.mark.skipif(NATIVE is None, reason="the native part was not built: no C compiler?")
 WAYS = [pytest.param(True, id="plain"), pytest.param(False, id="native", marks=needs_native)]
@@ -26,17 +26,22 @@ def alike(compact: bool) -> Alike:
 
 
 def place(**changes: int) -> Place:
-    given = {
-        "max_offsets": 1 << 31,
-        "latest_ms": NOW_MS + 1000,
+    limits = {
+        "leader_epoch": 3,
+        "end_offset": 1 << 31,
+        "end_position": 1 << 20,
         "max_batch_bytes": 1 << 20,
-        "max_bytes": 1 << 20,
-        "position": 5000,
-        "indexed_at": 4096,
         "interval": 100,
-        "newest_ms": NOW_MS - 5,
     }
-    return Place(70, 3, **(given | changes))
+    return Place(
+        Limits(**(limits | changes)),
+        base_offset=70,
+        position=5000,
+        indexed_at=4096,
+        newest_ms=NOW_MS - 5,
+        now_ms=NOW_MS,
+        latest_ms=NOW_MS + 1000,
+    )
 
 
 def frame(batch: bytes, number: int, compact: bool = False, before: bytes = BEFORE) -> bytes:
@@ -71,7 +76,8 @@ def a_batch(
 def joined(
     data: bytes, plain: bool, *, compact: bool = False, at: Place | None = None, most: int = 1000
 ) -> tuple[int, Run | None]:
-    return Joiner(1 << 16, plain=plain).join(memoryview(data), 0, alike(compact), at or place(), most)
+    joiner = Joiner(1 << 16, plain=plain)
+    return joiner.join(memoryview(data), 0, len(data), alike(compact), at or place(), most)
 
 
 @pytest.mark.parametrize("plain", WAYS)
@@ -147,8 +153,8 @@ def test_a_run_ends_where_its_place_does(plain: bool) -> None:
     batch = a_batch(10)
     data = frame(batch, 1) * 5
 
-    by_bytes = joined(data, plain, at=place(max_bytes=3 * len(batch) + 1))[1]
-    by_offsets = joined(data, plain, at=place(max_offsets=29))[1]
+    by_bytes = joined(data, plain, at=place(end_position=5000 + 3 * len(batch) + 1))[1]
+    by_offsets = joined(data, plain, at=place(end_offset=99))[1]
     by_number = joined(data, plain, most=4)[1]
     none = joined(data, plain, most=0)[1]
 

@@ -189,7 +189,7 @@ class Broker:
         check_acks(acks)
         if not in_transaction and is_transactional(records):
             raise Refused(ErrorCode.INVALID_TXN_STATE, "a transactional batch outside any transaction")
-        hosted = self._open_to_clients(topic, index)
+        hosted = self.open_to_clients(topic, index)
         if acks == ACKS_ALL:
             hosted.partition.check_in_sync()
         self.quotas.produced(session, len(records))
@@ -198,22 +198,26 @@ class Broker:
             appended, hosted.partition.log.start_offset, hosted.acked(appended.end_offset) if acks else None
         )
 
-    def place(self, topic: str, index: int, acks: int) -> "tuple[Hosted, Place] | None":
+    def open_to_clients(self, topic: str, index: int) -> Hosted:
+        """The partition, if clients may write to it: for good, unless it is dropped or a disk fails."""
+        hosted = self.topics.hosted(topic, index)
+        self._check_open_to_clients(topic)
+        return hosted
+
+    def place(self, hosted: Hosted, acks: int) -> Place | None:
         """Where a run of batches may be appended; None if each has to be asked for by itself."""
-        if self.quotas.any or acks == ACKS_NONE:
+        if self.quotas.any or acks == ACKS_NONE or hosted.dropped or self.broken.done():
             return None
-        hosted = self._open_to_clients(topic, index)
         if acks == ACKS_ALL:
             hosted.partition.check_in_sync()
-        place = self._produce.place(hosted)
-        return None if place is None else (hosted, place)
+        return self._produce.place(hosted)
 
-    def produce_run(self, hosted: Hosted, run: Run) -> bool:
-        """Append *run*, made for the place that `place` gave in this turn; whether that was possible.
+    def produce_run(self, hosted: Hosted, place: Place, run: Run) -> bool:
+        """Append *run*, made for *place*, which `place` gave in this turn; whether that was possible.
 
         If not, nothing has changed: batch by batch it can be told why.
         """
-        return self._produce.append_run(hosted, run)
+        return self._produce.append_run(hosted, place, run)
 
     def write(
         self, session: Session, topic: str, records: Sequence[NewRecord], partition: int | None = None
@@ -237,7 +241,7 @@ class Broker:
                 self._next_partition[topic] = index + 1
             hosted = open_to.get(index)
             if hosted is None:
-                hosted = open_to[index] = self._open_to_clients(topic, index)
+                hosted = open_to[index] = self.open_to_clients(topic, index)
                 hosted.partition.check_in_sync()
             placed.append((hosted, record))
         size, done = self.writes.add(placed)
@@ -561,12 +565,6 @@ class Broker:
             "door_records": self.writes.records,
             "unreadable_batches": self.reads.unreadable,
         }
-
-    def _open_to_clients(self, topic: str, index: int) -> Hosted:
-        """The partition, if clients may write to it."""
-        hosted = self.topics.hosted(topic, index)
-        self._check_open_to_clients(topic)
-        return hosted
 
     def _check_open_to_clients(self, topic: str) -> None:
         if self.broken.done():

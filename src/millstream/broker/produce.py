@@ -55,21 +55,24 @@ class Produce:
         """Where a run of batches may go; None if batches must be appended one by one."""
         return hosted.partition.place(self._clock.now_ms())
 
-    def append_run(self, hosted: Hosted, run: Run) -> bool:
-        """Append *run*; if that cannot be, nothing has changed, and each batch is to be tried by itself."""
-        if not self._space.has_room(len(run.data)):
+    def append_run(self, hosted: Hosted, place: Place, run: Run) -> bool:
+        """Append *run*, made for *place*, which `place` gave in this turn; whether that was possible.
+
+        If not, nothing has changed, and each batch is to be tried by itself.
+        """
+        size = len(run.data)
+        if not self._space.has_room(size):
             return False
         try:
             hosted.partition.append_run(run)
         except (OSError, Refused):
             return False
         self.batches += run.batches
-        now_ms = self._clock.now_ms()
         count = run.end_offset - run.base_offset
         if hosted.traffic is None:
             hosted.traffic = Traffic()
-        hosted.traffic.add(count, len(run.data), now_ms)
-        self.traffic.add(count, len(run.data), now_ms)
+        hosted.traffic.add(count, size, place.now_ms)
+        self.traffic.add(count, size, place.now_ms)
         self._commit.appended(hosted)
         return True
 

@@ -303,6 +303,12 @@ class Connection(asyncio.BufferedProtocol, ABC):
         if self._ending and not replies:
             transport.close()
 
+    def send(self, data: bytes) -> None:
+        """Send *data* at once; for who has seen that no reply is before it."""
+        if self.transport is not None and not self.transport.is_closing():
+            self.transport.write(data)
+            self._active_at = self._loop.time()
+
     def hold(self) -> None:
         """Stop reading."""
         if self._reading and self.transport is not None and not self.transport.is_closing():

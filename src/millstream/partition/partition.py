@@ -18,6 +18,7 @@ from millstream.records.control import Marker, build_marker
 from millstream.records.read import read
 from millstream.records.runs import Place, Run
 from millstream.records.verify import InvalidRecords, recompress, verify_records
+from millstream.storage.config import LogConfig
 from millstream.storage.log import Log, Slice
 from millstream.storage.producers import Described
 from millstream.storage.txn_index import AbortedTransaction
@@ -50,7 +51,7 @@ class Appended:
 class Partition:
     """One partition, led by this node."""
 
-    __slots__ = ("high_watermark", "index", "leader_epoch", "log", "topic")
+    __slots__ = ("_ordinary", "high_watermark", "index", "leader_epoch", "log", "topic")
 
     def __init__(self, topic: str, index: int, log: Log, leader_epoch: int = 0) -> None:
         self.topic = topic
@@ -59,6 +60,7 @@ class Partition:
         self.leader_epoch = leader_epoch
         # All that recovery kept was checked and synced by it.
         self.high_watermark = log.end_offset
+        self._ordinary: LogConfig | None = None  # the last that asks nothing of a batch
 
     @property
     def last_stable_offset(self) -> int:
@@ -92,19 +94,16 @@ class Partition:
     def place(self, now_ms: int) -> Place | None:
         """Where a run of ordinary batches may go; None where each must be looked at by itself."""
         config = self.log.config
-        if (
-            config.compacts
-            or config.compression_type != "producer"
-            or config.message_timestamp_type != "CreateTime"
-            or config.message_timestamp_before_max_ms != _INT64_MAX
-        ):
-            return None
+        if config is not self._ordinary:
+            if not _is_ordinary(config):
+                return None
+            self._ordinary = config
         latest_ms = min(now_ms + config.message_timestamp_after_max_ms, _INT64_MAX)
         return self.log.place(self.leader_epoch, now_ms, latest_ms)
 
     def append_run(self, run: Run) -> None:
         """Write *run*, made for the place that `place` gave in the same turn."""
-        self.log.append_run(run, self.leader_epoch)
+        self.log.append_run(run)
 
     def turned_away(self, records: memoryview, now_ms: int) -> None:
         """The batch in *records* cannot be taken now, and will come again.
@@ -271,3 +270,13 @@ class Partition:
             ErrorCode.OFFSET_OUT_OF_RANGE,
             f"{offset} is not within {self.log.start_offset} to {self.high_watermark} of {self.log.name}",
         )
+
+
+def _is_ordinary(config: LogConfig) -> bool:
+    """Whether batches may be appended by their headers alone."""
+    return (
+        not config.compacts
+        and config.compression_type == "producer"
+        and config.message_timestamp_type == "CreateTime"
+        and config.message_timestamp_before_max_ms == _INT64_MAX
+    )

@@ -669,19 +669,19 @@ static void put_i64(uint8_t *to, int64_t value) {
 
 /* What frames of a run have in common, and where what is in them goes. */
 typedef struct {
-    Py_buffer view, room, call, before, reply;
-    Py_ssize_t start, offset_at;
-    int compact, after, most;
-    long long base_offset, max_offsets, latest_ms, max_batch, max_bytes, position, indexed_at, interval, newest_ms;
-    int epoch;
+    const char *call, *before, *reply;
+    Py_ssize_t before_size, reply_size, offset_at;
+    int64_t epoch, end_offset, end_position, max_batch, interval; /* in the order of Limits */
+    int64_t base_offset, position, indexed_at, newest_ms, latest_ms;
+    int compact, after;
 } Frames;
 
 /* The batch in the frame at *frame*, whose size is *size*; NULL if the frame is not like the others. */
 static const uint8_t *batch_in(const Frames *f, const uint8_t *frame, uint32_t size, Py_ssize_t *batch_size) {
-    const uint8_t *end = frame + size, *p = frame + 8 + f->before.len;
+    const uint8_t *end = frame + size, *p = frame + 8 + f->before_size;
     uint64_t length;
-    if ((int64_t)size < 8 + f->before.len + 4 + HEADER_SIZE + f->after) return NULL;
-    if (memcmp(frame, f->call.buf, 4) || memcmp(frame + 8, f->before.buf, (size_t)f->before.len)) return NULL;
+    if ((int64_t)size < 8 + f->before_size + 4 + HEADER_SIZE + f->after) return NULL;
+    if (memcmp(frame, f->call, 4) || memcmp(frame + 8, f->before, (size_t)f->before_size)) return NULL;
     if (f->compact) {
         if ((p = varint5(p, end, &length)) == NULL || length == 0) return NULL;
         length--;
@@ -708,74 +708,155 @@ static int is_plain(const Frames *f, const uint8_t *batch, Py_ssize_t size) {
     return crc32c(batch + CHECKED_FROM, (size_t)(size - CHECKED_FROM)) == u32(batch + 17);
 }
 
-PyDoc_STRVAR(join_doc, "Batches out of frames, one behind the other in room; see runs.py.");
+/* So many numbers of *from, to where each belongs; 0, or -1 if Python has raised. */
+static int ints(PyObject *const *from, Py_ssize_t count, int64_t *const *to) {
+    for (Py_ssize_t each = 0; each < count; each++) {
+        *to[each] = PyLong_AsLongLong(from[each]);
+        if (*to[each] == -1 && PyErr_Occurred()) return -1;
+    }
+    return 0;
+}
 
-static PyObject *join(PyObject *module, PyObject *args) {
+static const char *bytes_in(PyObject *tuple, Py_ssize_t at, Py_ssize_t *size) {
+    PyObject *item = PyTuple_GetItem(tuple, at);
+    char *data = NULL;
+    if (item == NULL || PyBytes_AsStringAndSize(item, &data, size) < 0) return NULL;
+    return data;
+}
+
+/* What `join` was told by its Alike, its Limits and the five numbers behind them; 0, or -1 if Python has raised. */
+static int frames_of(PyObject *alike, PyObject *limits, PyObject *const *numbers, Frames *f) {
+    Py_ssize_t call_size;
+    if (!PyTuple_Check(alike) || PyTuple_Size(alike) != 6 || !PyTuple_Check(limits) || PyTuple_Size(limits) != 5) {
+        PyErr_SetString(PyExc_TypeError, "an Alike and a Limits");
+        return -1;
+    }
+    if ((f->call = bytes_in(alike, 0, &call_size)) == NULL) return -1;
+    if ((f->before = bytes_in(alike, 1, &f->before_size)) == NULL) return -1;
+    if ((f->reply = bytes_in(alike, 4, &f->reply_size)) == NULL) return -1;
+    int64_t compact, after, offset_at;
+    PyObject *const shape[] = {PyTuple_GetItem(alike, 2), PyTuple_GetItem(alike, 3), PyTuple_GetItem(alike, 5)};
+    if (ints(shape, 3, (int64_t *const[]){&compact, &after, &offset_at}) < 0) return -1;
+    PyObject *const limit[] = {PyTuple_GetItem(limits, 0), PyTuple_GetItem(limits, 1), PyTuple_GetItem(limits, 2),
+                               PyTuple_GetItem(limits, 3), PyTuple_GetItem(limits, 4)};
+    if (ints(limit, 5,
+             (int64_t *const[]){&f->epoch, &f->end_offset, &f->end_position, &f->max_batch, &f->interval}) < 0)
+        return -1;
+    if (ints(numbers, 5,
+             (int64_t *const[]){&f->base_offset, &f->position, &f->indexed_at, &f->newest_ms, &f->latest_ms}) < 0)
+        return -1;
+    if (call_size != 4 || after < 0 || after > 16 || offset_at < 8 || offset_at > f->reply_size - 8) {
+        PyErr_SetString(PyExc_ValueError, "no such frames");
+        return -1;
+    }
+    f->compact = compact != 0;
+    f->after = (int)after;
+    f->offset_at = (Py_ssize_t)offset_at;
+    return 0;
+}
+
+/* Note in *notes, a list that is made when first needed; 0, or -1 if Python has raised. */
+static int add_note(PyObject **notes, int64_t last, int64_t position, int64_t newest_ms, int64_t newest_offset) {
+    if (*notes == NULL && (*notes = PyList_New(0)) == NULL) return -1;
+    PyObject *note = Py_BuildValue("(LLLL)", (long long)last, (long long)position, (long long)newest_ms,
+                                   (long long)newest_offset);
+    int done = note == NULL ? -1 : PyList_Append(*notes, note);
+    Py_XDECREF(note);
+    return done;
+}
+
+/* A tuple of so many numbers and then *notes and *replies, which it takes over. */
+static PyObject *run_of(const int64_t *numbers, Py_ssize_t count, PyObject *notes, PyObject *replies) {
+    PyObject *run = PyTuple_New(count + 2);
+    int whole = run != NULL;
+    for (Py_ssize_t each = 0; whole && each < count; each++) {
+        PyObject *number = PyLong_FromLongLong(numbers[each]);
+        whole = number != NULL && PyTuple_SetItem(run, each, number) == 0;
+    }
+    if (whole && notes == NULL) whole = (notes = PyTuple_New(0)) != NULL;
+    if (whole) {
+        PyTuple_SetItem(run, count, notes);
+        PyTuple_SetItem(run, count + 1, replies);
+        return run;
+    }
+    Py_XDECREF(run);
+    Py_XDECREF(notes);
+    Py_DECREF(replies);
+    return NULL;
+}
+
+PyDoc_STRVAR(join_doc, "Batches out of frames, one behind the other in room; None if there is none; see runs.py.");
+
+static PyObject *join(PyObject *module, PyObject *const *args, Py_ssize_t count) {
     Frames f;
+    Py_buffer view, room;
+    int64_t start, end, most;
     (void)module;
-    if (!PyArg_ParseTuple(args, "y*ny*y*iiw*LiLLLLLLLLy*ni", &f.view, &f.start, &f.call, &f.before, &f.compact,
-                          &f.after, &f.room, &f.base_offset, &f.epoch, &f.max_offsets, &f.latest_ms, &f.max_batch,
-                          &f.max_bytes, &f.position, &f.indexed_at, &f.interval, &f.newest_ms, &f.reply,
-                          &f.offset_at, &f.most))
+    if (count != 12) {
+        PyErr_SetString(PyExc_TypeError, "join takes 12 arguments");
         return NULL;
-    const uint8_t *from = f.view.buf;
-    uint8_t *to = f.room.buf;
-    Py_ssize_t at = f.start, size = 0, batch_size;
+    }
+    if (ints(args + 1, 3, (int64_t *const[]){&start, &end, &most}) < 0) return NULL;
+    if (frames_of(args[4], args[5], args + 7, &f) < 0) return NULL;
+    if (PyObject_GetBuffer(args[0], &view, PyBUF_SIMPLE) < 0) return NULL;
+    if (PyObject_GetBuffer(args[6], &room, PyBUF_WRITABLE) < 0) {
+        PyBuffer_Release(&view);
+        return NULL;
+    }
+    const uint8_t *from = view.buf;
+    uint8_t *to = room.buf;
+    Py_ssize_t at = (Py_ssize_t)start, size = 0, batch_size;
     int64_t offset = f.base_offset, newest_ms = f.newest_ms, newest_offset = -1, indexed_at = f.indexed_at;
-    long frames = 0;
-    PyObject *found = NULL, *replies = NULL, *notes = PyList_New(0);
-    if (notes == NULL || f.call.len != 4 || f.reply.len < f.offset_at + 8 || f.offset_at < 8 || f.start < 0 ||
-        f.start > f.view.len || f.after < 0 || f.after > 16)
+    int64_t frames = 0, max_bytes = f.end_position - f.position;
+    PyObject *found = NULL, *replies = NULL, *notes = NULL;
+    if (start < 0 || end < start || end > view.len) {
+        PyErr_SetString(PyExc_ValueError, "no such frames");
         goto done;
-    if (f.room.len < f.max_bytes) f.max_bytes = f.room.len;
-    Py_ssize_t fit = (f.view.len - f.start) / (4 + 8 + f.before.len + HEADER_SIZE);
-    if (f.most > fit) f.most = fit > 0 ? (int)fit : 0;
-    replies = PyByteArray_FromStringAndSize(NULL, f.reply.len * f.most);
+    }
+    if (room.len < max_bytes) max_bytes = room.len;
+    int64_t fit = (end - start) / (4 + 8 + f.before_size + HEADER_SIZE);
+    if (most > fit) most = fit;
+    if (most < 0) most = 0;
+    replies = PyBytes_FromStringAndSize(NULL, f.reply_size * (Py_ssize_t)most);
     if (replies == NULL) goto done;
-    uint8_t *reply = (uint8_t *)PyByteArray_AsString(replies);
-    while (frames < f.most && f.view.len - at >= 4) {
+    uint8_t *reply = (uint8_t *)PyBytes_AsString(replies);
+    while (frames < most && end - at >= 4) {
         uint32_t length = u32(from + at);
-        if (length > INT32_MAX || (Py_ssize_t)length > f.view.len - at - 4) break;
+        if (length > INT32_MAX || (int64_t)length > end - at - 4) break;
         const uint8_t *frame = from + at + 4, *batch = batch_in(&f, frame, length, &batch_size);
-        if (batch == NULL || batch_size > f.max_bytes - size || !is_plain(&f, batch, batch_size)) break;
+        if (batch == NULL || batch_size > max_bytes - size || !is_plain(&f, batch, batch_size)) break;
         int64_t last = offset + (int32_t)u32(batch + 23);
-        if (last - f.base_offset >= f.max_offsets) break;
+        if (last >= f.end_offset) break;
         memcpy(to + size, batch, (size_t)batch_size);
         put_i64(to + size, offset);
         put_i32(to + size + 12, (uint32_t)f.epoch);
         if (i64(batch + 35) > newest_ms) newest_ms = i64(batch + 35), newest_offset = last;
         int64_t position = f.position + size;
         if (position - indexed_at > f.interval) {
-            PyObject *note = Py_BuildValue("(LLLL)", (long long)last, (long long)position, (long long)newest_ms,
-                                           (long long)newest_offset);
-            if (note == NULL || PyList_Append(notes, note) < 0) {
-                Py_XDECREF(note);
-                goto done;
-            }
-            Py_DECREF(note);
+            if (add_note(&notes, last, position, newest_ms, newest_offset) < 0) goto done;
             indexed_at = position;
         }
-        memcpy(reply, f.reply.buf, (size_t)f.reply.len);
+        memcpy(reply, f.reply, (size_t)f.reply_size);
         memcpy(reply + 4, frame + 4, 4); /* whose answer it is */
         put_i64(reply + f.offset_at, offset);
-        reply += f.reply.len;
+        reply += f.reply_size;
         offset = last + 1;
         size += batch_size;
         at += 4 + (Py_ssize_t)length;
         frames++;
     }
-    if (PyByteArray_Resize(replies, f.reply.len * frames) < 0) goto done;
-    found = Py_BuildValue("(nnlLLLOO)", at, size, frames, (long long)offset, (long long)newest_ms,
-                          (long long)newest_offset, notes, replies);
+    if (!frames) {
+        found = Py_NewRef(Py_None);
+        goto done;
+    }
+    if (frames < most && _PyBytes_Resize(&replies, f.reply_size * (Py_ssize_t)frames) < 0) goto done;
+    found = run_of((int64_t[]){at, size, frames, offset, newest_ms, newest_offset}, 6, notes, replies);
+    notes = replies = NULL;
 done:
     Py_XDECREF(notes);
     Py_XDECREF(replies);
-    PyBuffer_Release(&f.view);
-    PyBuffer_Release(&f.room);
-    PyBuffer_Release(&f.call);
-    PyBuffer_Release(&f.before);
-    PyBuffer_Release(&f.reply);
-    if (found == NULL && !PyErr_Occurred()) PyErr_SetString(PyExc_ValueError, "no such frames");
+    PyBuffer_Release(&view);
+    PyBuffer_Release(&room);
     return found;
 }
 
@@ -783,7 +864,7 @@ static PyMethodDef methods[] = {
     {"decode", decode, METH_VARARGS, decode_doc},
     {"encode", encode, METH_VARARGS, encode_doc},
     {"end_offset", end_offset, METH_O, end_offset_doc},
-    {"join", join, METH_VARARGS, join_doc},
+    {"join", (PyCFunction)(void (*)(void))join, METH_FASTCALL, join_doc},
     {"pieces", pieces, METH_VARARGS, pieces_doc},
     {NULL, NULL, 0, NULL},
 };

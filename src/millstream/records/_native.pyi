@@ -1,5 +1,7 @@
 """What `_native.c` offers where it was built."""
 
+from collections.abc import Sequence
+
 from millstream.env.disk import Buffer
 
 # rows, nulls, validity bitmap, offsets, data
@@ -15,24 +17,16 @@ def end_offset(run: Buffer) -> int | None: ...
 def join(
     view: Buffer,
     start: int,
-    call: bytes,
-    before: bytes,
-    compact: bool,
-    after: int,
+    end: int,
+    most: int,
+    alike: tuple[bytes, bytes, bool, int, bytes, int],
+    limits: tuple[int, int, int, int, int],
     room: bytearray,
     base_offset: int,
-    leader_epoch: int,
-    max_offsets: int,
-    latest_ms: int,
-    max_batch_bytes: int,
-    max_bytes: int,
     position: int,
     indexed_at: int,
-    interval: int,
     newest_ms: int,
-    reply: bytes,
-    offset_at: int,
-    most: int,
+    latest_ms: int,
     /,
-) -> tuple[int, int, int, int, int, int, list[tuple[int, int, int, int]], bytearray]: ...
+) -> tuple[int, int, int, int, int, int, Sequence[tuple[int, int, int, int]], bytes] | None: ...
 def pieces(data: bytes, count: int) -> list[tuple[int, int, int, bytes | None, bool]] | None: ...

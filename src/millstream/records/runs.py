@@ -17,6 +17,7 @@ it refuses nothing, and what it was given stays as it was.
 """
 
 import struct
+from collections.abc import Sequence
 from types import ModuleType
 from typing import TYPE_CHECKING, Final, NamedTuple, final
 
@@ -58,47 +59,40 @@ class Alike(NamedTuple):
     offset_at: int  # in the reply: the offset its batch was given
 
 
+class Limits(NamedTuple):
+    """What holds for all that is appended to one file."""
+
+    leader_epoch: int
+    end_offset: int  # no offset may reach it
+    end_position: int  # no batch may go beyond it
+    max_batch_bytes: int
+    interval: int  # bytes from one note in the index to the next
+
+
 @final
 class Place:
-    """Where a run would go: the end of a log, and what it takes."""
+    """Where a run would go: the end of a log, and what it takes. It moves on with each run."""
 
-    __slots__ = (
-        "base_offset",
-        "indexed_at",
-        "interval",
-        "latest_ms",
-        "leader_epoch",
-        "max_batch_bytes",
-        "max_bytes",
-        "max_offsets",
-        "newest_ms",
-        "position",
-    )
+    __slots__ = ("base_offset", "indexed_at", "latest_ms", "limits", "newest_ms", "now_ms", "position")
 
     def __init__(
         self,
-        base_offset: int,
-        leader_epoch: int,
+        limits: Limits,
         *,
-        max_offsets: int,
-        latest_ms: int,
-        max_batch_bytes: int,
-        max_bytes: int,
+        base_offset: int,
         position: int,
         indexed_at: int,
-        interval: int,
         newest_ms: int,
+        now_ms: int,
+        latest_ms: int,
     ) -> None:
+        self.limits = limits
         self.base_offset = base_offset
-        self.leader_epoch = leader_epoch
-        self.max_offsets = max_offsets
-        self.latest_ms = latest_ms  # no batch may be of later
-        self.max_batch_bytes = max_batch_bytes
-        self.max_bytes = max_bytes
         self.position = position  # in the file
         self.indexed_at = indexed_at  # the position that the index last noted
-        self.interval = interval
         self.newest_ms = newest_ms  # the highest timestamp so far
+        self.now_ms = now_ms  # when it was asked for
+        self.latest_ms = latest_ms  # no batch may be of later
 
 
 @final
@@ -118,8 +112,8 @@ class Run:
         base_offset: int,
         end_offset: int,
         newest: tuple[int, int],
-        notes: list[Note],
-        replies: bytearray,
+        notes: Sequence[Note],
+        replies: bytes,
     ) -> None:
         self.data = data
         self.batches = batches
@@ -142,71 +136,57 @@ class Joiner:
         self._join = join if plain or _native is None else _native.join
 
     def join(
-        self, view: memoryview, start: int, alike: Alike, place: Place, most: int
+        self, view: memoryview, start: int, end: int, alike: Alike, place: Place, most: int
     ) -> tuple[int, Run | None]:
-        """Where the first frame that is not part of the run begins; the run, if there is one."""
-        stop, size, batches, end_offset, newest_ms, newest_offset, notes, replies = self._join(
+        """The run that begins at *start*, if there is one, and where what is not part of it begins."""
+        joined = self._join(
             view,
             start,
-            alike.call,
-            alike.before,
-            alike.compact,
-            alike.after,
+            end,
+            most,
+            alike,
+            place.limits,
             self._room,
             place.base_offset,
-            place.leader_epoch,
-            place.max_offsets,
-            place.latest_ms,
-            place.max_batch_bytes,
-            place.max_bytes,
             place.position,
             place.indexed_at,
-            place.interval,
             place.newest_ms,
-            alike.reply,
-            alike.offset_at,
-            most,
+            place.latest_ms,
         )
-        if not batches:
+        if joined is None:
             return start, None
+        stop, size, batches, end_offset, newest_ms, newest_offset, notes, replies = joined
         newest = (newest_ms, newest_offset)
-        run = Run(self._view[:size], batches, place.base_offset, end_offset, newest, notes, replies)
-        return stop, run
+        return stop, Run(self._view[:size], batches, place.base_offset, end_offset, newest, notes, replies)
 
 
 def join(
     view: Buffer,
     start: int,
-    call: bytes,
-    before: bytes,
-    compact: bool,
-    after: int,
+    end: int,
+    most: int,
+    alike: Alike,
+    limits: Limits,
     room: bytearray,
     base_offset: int,
-    leader_epoch: int,
-    max_offsets: int,
-    latest_ms: int,
-    max_batch_bytes: int,
-    max_bytes: int,
     position: int,
     indexed_at: int,
-    interval: int,
     newest_ms: int,
-    reply: bytes,
-    offset_at: int,
-    most: int,
+    latest_ms: int,
     /,
-) -> tuple[int, int, int, int, int, int, list[Note], bytearray]:
+) -> tuple[int, int, int, int, int, int, Sequence[Note], bytes] | None:
     """As the native `join`, in plain Python."""
+    call, before, compact, after, reply, offset_at = alike
+    leader_epoch, end_offset, end_position, max_batch_bytes, interval = limits
     offset, newest_offset, size, batches = base_offset, -1, 0, 0
     notes: list[Note] = []
     parts: list[bytes] = []
     replies: list[bytes] = []
-    end = len(view)
     head = 8 + len(before)
     empty = bytes(after)
     view = memoryview(view)
-    max_bytes = min(max_bytes, len(room))
+    max_bytes = min(end_position - position, len(room))
+    epoch = _SIZE.pack(leader_epoch)
     reply_head, reply_middle, reply_tail = reply[:4], reply[8:offset_at], reply[offset_at + 8 :]
     while batches < most and end - start >= _SIZE.size:
         (length,) = _SIZE.unpack_from(view, start)
@@ -225,7 +205,7 @@ def join(
             break
         delta, timestamp_ms = counts
         last = offset + delta
-        if last - base_offset >= max_offsets:
+        if last >= end_offset:
             break
         if timestamp_ms > newest_ms:
             newest_ms, newest_offset = timestamp_ms, last
@@ -233,14 +213,16 @@ def join(
             indexed_at = position + size
             notes.append((last, indexed_at, newest_ms, newest_offset))
         stamped = _OFFSET.pack(offset)
-        parts += stamped, batch[8:_EPOCH_AT], _SIZE.pack(leader_epoch), batch[_EPOCH_AT + 4 :]
+        parts += stamped, batch[8:_EPOCH_AT], epoch, batch[_EPOCH_AT + 4 :]
         replies += reply_head, frame[_CORRELATION], reply_middle, stamped, reply_tail
         size += len(batch)
         offset = last + 1
         start = stop
         batches += 1
+    if not batches:
+        return None
     room[:size] = b"".join(parts)
-    return start, size, batches, offset, newest_ms, newest_offset, notes, bytearray(b"".join(replies))
+    return start, size, batches, offset, newest_ms, newest_offset, notes or (), b"".join(replies)
 
 
 def _batch_at(frame: bytes, position: int, compact: bool, end: int) -> int | None:

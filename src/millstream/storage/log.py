@@ -13,14 +13,14 @@ written to is a few hundred bytes of memory. From then on the directory holds
 """
 
 from collections.abc import Sequence
-from typing import final
+from typing import NamedTuple, final
 from uuid import UUID
 
 from millstream.env.disk import Disk, File
 from millstream.errors import ErrorCode, Refused
 from millstream.records.batch import Batch
 from millstream.records.control import Marker
-from millstream.records.runs import Place, Run
+from millstream.records.runs import Limits, Place, Run
 from millstream.storage import aborted, checkpoint, retention
 from millstream.storage.appending import write, write_abort, write_run
 from millstream.storage.careful import Careful
@@ -37,7 +37,7 @@ from millstream.storage.cursor import Corrupt
 from millstream.storage.epochs import Epochs
 from millstream.storage.metadata import metadata_lines, metadata_path
 from millstream.storage.producers import Producers
-from millstream.storage.rolling import has_room_for_run, is_due, must_roll
+from millstream.storage.rolling import due_ms, has_room_for_run, is_due, must_roll
 from millstream.storage.segment import INDEX, MAX_RELATIVE, TIME_INDEX, Segment, Slice
 from millstream.storage.snapshots import snapshot_path
 from millstream.storage.sync import Closing, Sync, epochs_path
@@ -46,6 +46,15 @@ from millstream.storage.txn_index import AbortedTransaction, BadTxnIndex
 from millstream.storage.writers import Writers
 
 __all__ = ["Log", "Slice", "Sync"]
+
+
+class _Standing(NamedTuple):
+    """A place that was given, and for how long it is right."""
+
+    place: Place
+    active: Segment
+    config: LogConfig
+    until_ms: int
 
 
 @final
@@ -71,6 +80,7 @@ class Log:
         "_names_synced",
         "_new_directory",
         "_opened_ms",
+        "_standing",
         "_writers",
         "appended_bytes",
         "cleaned",
@@ -133,6 +143,7 @@ class Log:
         self._compaction: Compaction | None = None
         self._names_synced = 0
         self._generation = 0
+        self._standing: _Standing | None = None
 
     @property
     def offline(self) -> bool:
@@ -237,43 +248,78 @@ class Log:
         self.appended_bytes += batch.size
 
     def place(self, leader_epoch: int, now_ms: int, latest_ms: int) -> Place | None:
-        """Where a run of batches may go now; None if what comes next needs more care than a run gets."""
+        """Where a run of batches may go now; None if what comes next needs more care than a run gets.
+
+        It stays the same, and moves on with the runs that are appended there, until
+        something else happens to the log.
+        """
+        standing = self._standing
+        if standing is not None:
+            place, active, config, until_ms = standing
+            if (
+                place.base_offset == self.end_offset
+                and config is self.config
+                and now_ms < until_ms
+                and active is self._chain.segments[-1]
+                and place.limits[0] == leader_epoch
+                and self.failure is None
+            ):
+                place.now_ms = now_ms
+                place.latest_ms = latest_ms
+                return place
+        return self._new_place(leader_epoch, now_ms, latest_ms)
+
+    def _new_place(self, leader_epoch: int, now_ms: int, latest_ms: int) -> Place | None:
+        self._standing = None
         if self.failure is not None or not self._chain.segments:
             return None
         active, config = self._chain.active, self.config
         if not active.size_bytes or not has_room_for_run(active, config) or is_due(active, config, now_ms):
             return None
+        if leader_epoch > self.epochs.latest:
+            return None  # its first batch is to be noted
         indexed_at, interval = active.indexed
-        return Place(
-            self.end_offset,
+        limits = Limits(
             leader_epoch,
-            max_offsets=MAX_RELATIVE - (self.end_offset - active.base_offset),
-            latest_ms=latest_ms,
+            end_offset=active.base_offset + MAX_RELATIVE,
+            end_position=config.segment_bytes,
             max_batch_bytes=min(config.max_message_bytes, config.segment_bytes),
-            max_bytes=config.segment_bytes - active.size_bytes,
+            interval=interval,
+        )
+        place = Place(
+            limits,
+            base_offset=self.end_offset,
             position=active.size_bytes,
             indexed_at=indexed_at,
-            interval=interval,
             newest_ms=active.newest[0],
+            now_ms=now_ms,
+            latest_ms=latest_ms,
         )
+        self._standing = _Standing(place, active, config, due_ms(active, config))
+        return place
 
-    def append_run(self, run: Run, leader_epoch: int) -> None:
+    def append_run(self, run: Run) -> None:
         """Write *run*, made for the place this log gave last; errors are as those of `append`.
 
         Its batches are of no producer that counts, and of no transaction.
         """
         if self.failure is not None:
             raise self._refusal()
+        assert self._standing is not None
         assert run.base_offset == self.end_offset, (run.base_offset, self.end_offset)
 
+        place, active = self._standing[:2]
         try:
-            write_run(self._chain.active, run)
+            write_run(active, run)
         except Corrupt as corrupt:
             raise self.take_offline(corrupt) from corrupt
-        if leader_epoch > self.epochs.latest:
-            self.epochs.assign(leader_epoch, run.base_offset)
-        self.end_offset = run.end_offset
+        self.end_offset = place.base_offset = run.end_offset
         self.appended_bytes += len(run.data)
+        if run.notes:
+            self._standing = None  # the index has grown: is there room for more?
+        else:
+            place.position = active.size_bytes
+            place.newest_ms = run.newest[0]
 
     def unsynced(self, *, all: bool = False) -> Sync | None:
         """What must be synced for more to be safe; None if nothing must.
@@ -427,6 +473,7 @@ class Log:
         if offset >= self.end_offset:
             return
         self._generation += 1
+        self._standing = None
         with Careful(self):
             self._mend_aborted(self._chain.since(offset)[0])
             self._chain.cut(offset, self.config.file_delete_delay_ms)

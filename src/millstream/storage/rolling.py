@@ -27,13 +27,15 @@ def has_room_for_run(active: Segment, config: LogConfig) -> bool:
 
 def is_due(active: Segment, config: LogConfig, now_ms: int) -> bool:
     """Whether the segment has reached its age; an empty one has none."""
-    if not active.size_bytes:
-        return False
-    age_ms = now_ms - active.created_ms
+    return active.size_bytes > 0 and now_ms >= due_ms(active, config)
+
+
+def due_ms(active: Segment, config: LogConfig) -> int:
+    """When the segment has reached its age, if there is anything in it by then."""
     limit_ms = config.segment_ms
     if config.max_compaction_lag_ms < limit_ms and config.compacts:
         limit_ms = config.max_compaction_lag_ms  # only what is closed can be compacted
     if config.segment_jitter_ms:
         # Logs made together should not all roll together; chance would do, but this needs none.
         limit_ms -= crc32c(active.path(LOG).encode()) % (config.segment_jitter_ms + 1)
-    return age_ms >= limit_ms
+    return active.created_ms + limit_ms

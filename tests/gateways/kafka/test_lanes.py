@@ -2,7 +2,8 @@
 
 import asyncio
 import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
 from random import Random
 from typing import Any, cast
 
@@ -11,11 +12,13 @@ from tests.broker.support import NOW_MS, SESSION, running
 
 from millstream.broker.broker import Broker
 from millstream.broker.topics import NewTopic
+from millstream.broker.waiting import Hosted
 from millstream.gateways.config import GatewayConfig
 from millstream.gateways.connection import Door
 from millstream.gateways.kafka.connection import KafkaConnection
 from millstream.gateways.kafka.dispatch import Dispatch
 from millstream.gateways.kafka.faults import Faults, FaultyDispatch
+from millstream.records.batch import Batch
 from millstream.records.build import NewRecord, build
 from millstream.records.runs import NATIVE
 from millstream.sim.disk import SimDisk
@@ -126,6 +129,7 @@ async def story(
     configs: dict[str, str | None] | None = None,
     before: Callable[[SimDisk, Broker], None] = lambda disk, broker: None,
     config: GatewayConfig | None = None,
+    between: Callable[[Broker], Awaitable[None]] | None = None,
 ) -> tuple[list[bytes], bytes, int]:
     """The replies to *frames*, what the log holds afterwards, and how many were taken together."""
     disk = SimDisk(Random(1))
@@ -140,17 +144,40 @@ async def story(
         sent = frames(broker)
         data = b"".join(sent)
         before(disk, broker)
+        if between is not None:
+            half = len(sent) // 2
+            for each in sent[:half]:
+                _feed(connection, each)
+            await _answered(wire, half)
+            await between(broker)
+            data = b"".join(sent[half:])
         for start in range(0, len(data), chunk):
             _feed(connection, data[start : start + chunk])
-        for _ in range(2000):
-            if wire.closed or len(wire.replies()) == len(sent):
-                break
-            await asyncio.sleep(0.005)
+        await _answered(wire, len(sent))
         disk.capacity = None
-        hosted = broker.topics.hosted("t", 0)
-        found = hosted.partition.read(0, 1 << 20)
-        log = b"" if found is None else found.read()
+        for hosted in broker.topics.of("t"):
+            hosted.partition.log.failure = None
+        log = b"".join(_all_of(hosted) for hosted in broker.topics.of("t"))
         return wire.replies(), log, dispatch.together
+
+
+async def _answered(wire: Wire, count: int) -> None:
+    for _ in range(2000):
+        if wire.closed or len(wire.replies()) == count:
+            break
+        await asyncio.sleep(0.005)
+
+
+def _all_of(hosted: Hosted) -> bytes:
+    """What is in the partition, and where it lies."""
+    partition = hosted.partition
+    segments = partition.log.segments
+    read = repr([(each.base_offset, each.size_bytes, each.newest, each.known) for each in segments]).encode()
+    offset = partition.log.start_offset
+    while (found := partition.read(offset, 1 << 20)) is not None:
+        read += found.read()
+        offset = found.end_offset
+    return read
 
 
 def _feed(connection: KafkaConnection, data: bytes) -> None:
@@ -241,6 +268,89 @@ def test_a_topic_that_wants_each_batch_looked_at_gets_that(configs: dict[str, st
     taken = same(lambda broker: [produce(number, b"x" * 60) for number in range(9)], configs=configs)
 
     assert taken == 0
+
+
+async def _roll(broker: Broker) -> None:
+    assert broker.topics.hosted("t", 0).partition.log.roll_if_due(NOW_MS + 10**12)
+
+
+async def _delete_records(broker: Broker) -> None:
+    broker.topics.hosted("t", 0).partition.delete_before(3)
+
+
+async def _write_beside(broker: Broker) -> None:
+    broker.produce(SESSION, "t", 0, memoryview(bytearray(build([NewRecord(b"k", b"v")], now_ms=NOW_MS))), 1)
+
+
+async def _cut_and_write(broker: Broker) -> None:
+    """The log ends at the same offset as before, but not at the same place."""
+    log = broker.topics.hosted("t", 0).partition.log
+    end_offset = log.end_offset
+    log.truncate(end_offset - 1)
+    log.append(_stamped(b"much longer than what was there", end_offset - 1), NOW_MS)
+
+
+def _stamped(value: bytes, offset: int) -> Batch:
+    batch = Batch(memoryview(build([NewRecord(None, value)], now_ms=NOW_MS)))
+    batch.stamp(offset, 0)
+    return batch
+
+
+async def _want_two_replicas(broker: Broker) -> None:
+    log = broker.topics.hosted("t", 0).partition.log
+    log.config = replace(log.config, min_insync_replicas=2)
+
+
+async def _take_less(broker: Broker) -> None:
+    log = broker.topics.hosted("t", 0).partition.log
+    log.config = replace(log.config, max_message_bytes=90)
+
+
+async def _stamp_times(broker: Broker) -> None:
+    log = broker.topics.hosted("t", 0).partition.log
+    log.config = replace(log.config, message_timestamp_type="LogAppendTime")
+
+
+async def _go_offline(broker: Broker) -> None:
+    broker.topics.hosted("t", 0).partition.log.failure = "its file is not what it was"
+
+
+async def _fill_the_disk(broker: Broker) -> None:
+    broker.store.space.is_full = True
+
+
+async def _delete_topic(broker: Broker) -> None:
+    await broker.delete_topic(SESSION, "t")
+
+
+async def _delete_and_create(broker: Broker) -> None:
+    await _delete_topic(broker)
+    await broker.create_topics(SESSION, [NewTopic("t", 2, configs={"flush.policy": "os"})])
+
+
+CHANGES = [
+    _roll,
+    _delete_records,
+    _write_beside,
+    _cut_and_write,
+    _want_two_replicas,
+    _take_less,
+    _stamp_times,
+    _go_offline,
+    _fill_the_disk,
+    _delete_topic,
+    _delete_and_create,
+]
+
+
+@pytest.mark.parametrize("native", WAYS)
+@pytest.mark.parametrize("change", CHANGES, ids=lambda change: change.__name__.strip("_"))
+def test_a_place_that_was_kept_is_given_up_when_it_is_no_longer_right(
+    change: Callable[[Broker], Awaitable[None]], native: bool
+) -> None:
+    many = [produce(number, b"x" * (10 + 2 * number)) for number in range(20)]
+
+    same(lambda broker: many, native=native, at_least=9, between=change, configs={"flush.policy": "os"})
 
 
 def test_small_segments_are_rolled_as_ever() -> None:

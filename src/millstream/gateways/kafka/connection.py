@@ -49,8 +49,8 @@ class Dispatches(Protocol):
     def learn(self, frame: memoryview, request: Request, last: Lane | None, /) -> Lane | None: ...
 
     def take(
-        self, session: Session, lane: Lane, view: memoryview, start: int, most: int, /
-    ) -> "tuple[int, int, bytearray | asyncio.Future[Buffer] | None]": ...
+        self, session: Session, lane: Lane, view: memoryview, start: int, end: int, most: int, /
+    ) -> "tuple[int, int, bytes | asyncio.Future[Buffer] | None]": ...
 
 
 @final
@@ -93,7 +93,13 @@ class KafkaConnection(Connection):
 
     def buffer_updated(self, nbytes: int) -> None:
         if self._began_at is None:
-            self._take(self.door.scratch[:nbytes])
+            lane, scratch = self._lane, self.door.scratch
+            start = 0
+            if lane is not None and not self._replies and not self.busy:
+                start = self._take_lane(lane, scratch, 0, nbytes)
+                if start == nbytes:
+                    return  # as most come: whole, and like the last
+            self._take(scratch[start:nbytes])
         else:
             self._filled += nbytes
             self._grow_frame()
@@ -131,7 +137,7 @@ class KafkaConnection(Connection):
             if stop > end:
                 break
             if self._lane is not None:
-                after = self._take_lane(self._lane, view, start)
+                after = self._take_lane(self._lane, view, start, end)
                 if after > start:
                     start = after
                     continue
@@ -142,21 +148,21 @@ class KafkaConnection(Connection):
         if start < end:
             self._begin(view[start:])
 
-    def _take_lane(self, lane: Lane, view: memoryview, start: int) -> int:
-        """Handle together all requests from *start* that are on *lane*; where they end."""
+    def _take_lane(self, lane: Lane, view: memoryview, start: int, end: int) -> int:
+        """Handle together all requests from *start* on that are on *lane*; where they end."""
+        most = self._max_in_flight - len(self._replies) - self._joined
         try:
-            stop, requests, answer = self._dispatch.take(
-                self._session, lane, view, start, self._max_in_flight - len(self._replies) - self._joined
-            )
+            stop, requests, answer = self._dispatch.take(self._session, lane, view, start, end, most)
         except Exception as error:
             self.failed(error)
-            return len(view)
-        if answer is not None:
-            reply = self.expect_many(requests)
-            if isinstance(answer, bytearray):
-                reply.pieces = (answer,)
+            return end
+        if isinstance(answer, bytes):
+            if self._replies or not self._writable:
+                self.expect_many(requests).pieces = (answer,)
             else:
-                self.when(answer, partial(self._replied, reply))
+                self.send(answer)
+        elif answer is not None:
+            self.when(answer, partial(self._replied, self.expect_many(requests)))
         return stop
 
     def _replied(self, reply: Reply, data: Buffer) -> None:
@@ -205,7 +211,7 @@ class KafkaConnection(Connection):
         if self._filled == self._frame_bytes:
             self._began_at = None
             whole = memoryview(self._buffer)[: self._frame_bytes]
-            if self._lane is None or self.busy or not self._take_lane(self._lane, whole, 0):
+            if self._lane is None or self.busy or not self._take_lane(self._lane, whole, 0, len(whole)):
                 self._handle(whole[_SIZE_BYTES:])
             if len(self._buffer) > _KEEP_BYTES or self.door.budget.is_short:
                 self._drop_buffer()

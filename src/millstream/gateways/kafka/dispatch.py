@@ -61,7 +61,7 @@ class Dispatch:
         self.sessions = FetchSessions(session_slots, random)
         self._broker = broker
         self._handlers: dict[int, Handler] = {}
-        self._lanes = Lanes(broker, plain=not native)
+        self._lanes = Lanes(broker, self.calls, plain=not native)
 
     def read(self, frame: memoryview) -> Request:
         """The request in *frame*; Refused means that the connection must be closed."""
@@ -113,12 +113,10 @@ class Dispatch:
         return self._lanes.learn(frame, request.version, request.client_id, message, last)
 
     def take(
-        self, session: Session, lane: Lane, view: memoryview, start: int, most: int
-    ) -> "tuple[int, int, bytearray | asyncio.Future[Buffer] | None]":
-        """Handle at once all requests from *start* that are on *lane*, *most* of them at the most."""
-        taken = self._lanes.take(session, lane, view, start, most)
-        self.calls[_PRODUCE] += taken[1]
-        return taken
+        self, session: Session, lane: Lane, view: memoryview, start: int, end: int, most: int
+    ) -> "tuple[int, int, bytes | asyncio.Future[Buffer] | None]":
+        """Handle at once all requests from *start* on that are on *lane*, *most* of them at the most."""
+        return self._lanes.take(session, lane, view, start, end, most)
 
     def _handle(self, session: Session, request: Request) -> Answer:
         message = request.message

@@ -161,9 +161,9 @@ class FaultyDispatch:
         return None
 
     def take(
-        self, session: Session, lane: Lane, view: memoryview, start: int, most: int
-    ) -> "tuple[int, int, bytearray | asyncio.Future[Buffer] | None]":
-        return self._dispatch.take(session, lane, view, start, most)
+        self, session: Session, lane: Lane, view: memoryview, start: int, end: int, most: int
+    ) -> "tuple[int, int, bytes | asyncio.Future[Buffer] | None]":
+        return self._dispatch.take(session, lane, view, start, end, most)
 
     def _failed(self, session: Session, request: Request, code: ErrorCode) -> Answer:
         message = request.message

@@ -12,6 +12,7 @@ from typing import Final, final
 
 from millstream.broker.broker import Broker
 from millstream.broker.session import Session
+from millstream.broker.waiting import Hosted
 from millstream.env.disk import Buffer
 from millstream.errors import ErrorCode, Refused
 from millstream.records.runs import Alike, Joiner, Run
@@ -37,7 +38,17 @@ _ROOM_BYTES: Final = 256 << 10
 class Lane:
     """What requests have in common that write to one partition."""
 
-    __slots__ = ("acks", "alike", "client_id", "index", "log_start_offset", "timeout_ms", "topic", "version")
+    __slots__ = (
+        "acks",
+        "alike",
+        "client_id",
+        "hosted",
+        "index",
+        "log_start_offset",
+        "timeout_ms",
+        "topic",
+        "version",
+    )
 
     def __init__(
         self,
@@ -56,13 +67,8 @@ class Lane:
         self.index = index
         self.acks = acks
         self.timeout_ms = timeout_ms
+        self.hosted: Hosted | None = None  # the partition, once it was found
         self.log_start_offset = -1  # as in the reply that *alike* has; -1: it has none yet
-
-    def begins(self, view: memoryview, start: int) -> bool:
-        """Whether the frame at *start* looks like one of this lane."""
-        first = start + _SIZE.size + 8
-        before = self.alike.before
-        return view[first : first + len(before)] == before
 
     def answer(self, correlation_id: int, answer: ProduceResponsePartition) -> bytearray:
         """The frame of a reply."""
@@ -77,23 +83,24 @@ class Lane:
 
     def prepare(self, log_start_offset: int) -> None:
         """Have a reply ready that tells of that start of the log."""
-        if log_start_offset != self.log_start_offset:
-            self.log_start_offset = log_start_offset
-            # Written twice, it shows where the offset is, whatever the version.
-            one, other = (
-                self.answer(0, ProduceResponsePartition(self.index, 0, base_offset, -1, log_start_offset))
-                for base_offset in (0, -1)
-            )
-            at = next(place for place in range(len(one)) if one[place] != other[place])
-            self.alike = self.alike._replace(reply=bytes(one), offset_at=at)
+        self.log_start_offset = log_start_offset
+        # Written twice, it shows where the offset is, whatever the version.
+        one, other = (
+            self.answer(0, ProduceResponsePartition(self.index, 0, base_offset, -1, log_start_offset))
+            for base_offset in (0, -1)
+        )
+        at = next(place for place in range(len(one)) if one[place] != other[place])
+        self.alike = self.alike._replace(reply=bytes(one), offset_at=at)
 
 
 @final
 class Lanes:
     """Takes runs of requests, for all connections of a door."""
 
-    def __init__(self, broker: Broker, *, plain: bool) -> None:
+    def __init__(self, broker: Broker, calls: dict[int, int], *, plain: bool) -> None:
+        """*calls* counts requests by API."""
         self._broker = broker
+        self._calls = calls
         self._joiner = Joiner(_ROOM_BYTES, plain=plain)
 
     def learn(
@@ -119,29 +126,37 @@ class Lanes:
         return Lane(alike, version, client_id, topic, index, acks, timeout_ms)
 
     def take(
-        self, session: Session, lane: Lane, view: memoryview, start: int, most: int
-    ) -> "tuple[int, int, bytearray | asyncio.Future[Buffer] | None]":
-        """Append what is on *lane* from *start*: where it ends, how many requests it was, and the replies."""
-        nothing = start, 0, None
-        if session.client_id != lane.client_id or not lane.begins(view, start):
-            return nothing
+        self, session: Session, lane: Lane, view: memoryview, start: int, end: int, most: int
+    ) -> "tuple[int, int, bytes | asyncio.Future[Buffer] | None]":
+        """Append what is on *lane* from *start* on: where it ends, how many requests it was, the replies."""
+        if session.client_id != lane.client_id:
+            return start, 0, None
         broker = self._broker
         try:
-            topic = lane.topic if isinstance(lane.topic, str) else broker.topics.name_of(lane.topic)
-            found = broker.place(topic, lane.index, lane.acks)
+            hosted = lane.hosted
+            if hosted is None or hosted.dropped:
+                hosted = lane.hosted = self._hosted(lane)
+            place = broker.place(hosted, lane.acks)
         except Refused:
-            return nothing
-        if found is None:
-            return nothing
-        hosted, place = found
-        lane.prepare(hosted.partition.log.start_offset)
-        stop, run = self._joiner.join(view, start, lane.alike, place, most)
-        if run is None or not broker.produce_run(hosted, run):
-            return nothing
+            return start, 0, None
+        if place is None:
+            return start, 0, None
+        start_offset = hosted.partition.log.start_offset
+        if start_offset != lane.log_start_offset:
+            lane.prepare(start_offset)
+        stop, run = self._joiner.join(view, start, end, lane.alike, place, most)
+        if run is None or not broker.produce_run(hosted, place, run):
+            return start, 0, None
+        self._calls[_PRODUCE] += run.batches
         safe = hosted.acked(run.end_offset)
         if safe is None:
             return stop, run.batches, run.replies
         return stop, run.batches, _Acks(lane, run, safe).answer
+
+    def _hosted(self, lane: Lane) -> Hosted:
+        topics = self._broker.topics
+        topic = lane.topic if isinstance(lane.topic, str) else topics.name_of(lane.topic)
+        return self._broker.open_to_clients(topic, lane.index)
 
 
 @final
