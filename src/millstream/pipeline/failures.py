@@ -1,8 +1,9 @@
 """What Spark says when a query fails, made short."""
 
+import functools
 import re
 from collections.abc import Callable
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 MOST_TRIES: Final = 10
 T = TypeVar("T")
@@ -15,6 +16,32 @@ _PYTHON: Final = re.compile(
 
 # Spark gives a Python worker ten seconds to start, which a busy machine does not always manage.
 _PASSING: Final = ("Python worker failed to connect back", "Timed out while waiting for the Python worker")
+
+
+class BatchFailed(RuntimeError):
+    """Spark could not make a batch's rows; the message is what Java said of it, without its stacks."""
+
+
+def briefly(each: Callable[[Any, int], object]) -> Callable[[Any, int], None]:
+    """*each*, for `foreachBatch`, so that a failure in Java is told without Java's stacks.
+
+    When a query is stopped, Spark looks through the message of the batch that it gave up with a regular
+    expression that takes stack for every character: over some pages of message it overflows, and that is
+    what a terminal would show.
+    """
+
+    @functools.wraps(each)
+    def call(batch: Any, number: int) -> None:
+        from py4j.protocol import Py4JJavaError
+
+        try:
+            each(batch, number)
+        except Py4JJavaError as problem:
+            lines = str(problem).splitlines()
+            text = "\n".join(line for line in lines if not line.startswith(("\tat ", "\t... ")))
+            raise BatchFailed(text) from None
+
+    return call
 
 
 def may_pass(text: str) -> bool:

@@ -18,6 +18,7 @@ from millstream.client.topics import TopicPartition
 from millstream.pipeline.bad import as_read, bad_rows, bad_sink
 from millstream.pipeline.context import Context, read_options
 from millstream.pipeline.definition import Expectation, Flow, InvalidPipeline, Table, Topic
+from millstream.pipeline.failures import briefly
 from millstream.pipeline.formats import REASON, RECORD, good, marked, timed
 from millstream.pipeline.home import Begun
 from millstream.pipeline.sinks import Write, open_sink
@@ -193,7 +194,7 @@ class Starter:
 
     def _query(self, frame: Any, each: Any, flow: Flow, work: str, mode: str | None = None) -> Any:
         writer = (
-            frame.writeStream.foreachBatch(each)
+            frame.writeStream.foreachBatch(briefly(each))
             .outputMode(mode or flow.mode)
             .queryName(f"{self._context.pipeline.name}.{work}")
             .option("checkpointLocation", self._context.home.checkpoint(work))

@@ -106,6 +106,7 @@ class Run:
 
     def run(self, watch: Watch = lambda states: None) -> list[FlowState]:
         """Run to the end; how far each flow has come. FlowFailed if one stops by itself."""
+        watch(list(self.states.values()))  # starting takes a while: show that something goes on
         try:
             self._cluster.create_missing(
                 each.into.name for each in self._flows if isinstance(each.into, Topic)

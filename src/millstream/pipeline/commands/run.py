@@ -45,4 +45,6 @@ def command(
         except FlowFailed as problem:
             raise Failure(str(problem)) from None
         show_states(out, states)
+        if stopped.is_set():
+            out.note("Stopped. The next run goes on from here.")
     return Exit.INTERRUPTED if once and stopped.is_set() else Exit.OK
