@@ -4,48 +4,48 @@ Each is a run of its own with a checkpoint of its own, so it can be killed and
 run again, and what it has done is never done twice.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
 from millstream.client.topics import TopicPartition
 from millstream.pipeline.cluster import Cluster
 from millstream.pipeline.context import Context
-from millstream.pipeline.definition import Flow, InvalidPipeline
+from millstream.pipeline.definition import Flow, InvalidPipeline, Table
 from millstream.pipeline.failures import patiently
 from millstream.pipeline.flows import Running, Starter
 from millstream.pipeline.home import Begun, Offsets
-from millstream.pipeline.tables import find_table
+from millstream.pipeline.tables import count_rows, find_table
 
 _BACKFILL: Final = "backfill-"
 _REPLAY: Final = "replay"
 
 
-def backfill(
-    context: Context, spark: Any, flow: Flow, first: str, until: str | None
-) -> Callable[[], Running]:
-    """What puts all that lies from *first* up to *until* through *flow*.
+def backfills(
+    context: Context, spark: Any, flows: Iterable[Flow], first: str, until: str | None
+) -> list[Callable[[], Running]]:
+    """What puts all that lies from *first* up to *until* through *flows*, one after another.
 
-    *until* is where its live run began, unless it is given; a flow that has
-    never run will go on from there.
+    *until* is where the live run of a flow began, unless it is given; a flow
+    that has never run will go on from there. InvalidPipeline, before anything
+    is done, if one of them would not come to what a live run makes.
     """
     starter = Starter(context, spark, once=True)
     cluster = Cluster(context.reach)
     try:
-        start: Offsets = {}
-        for topic in flow.topics.values():
-            start |= cluster.start(topic.name, first)
-        patiently(lambda: starter.check_by_record(flow, Begun("", start), "filled in later"))
-        work, begun = _plan(context, cluster, flow, start, until)
+        starts = [(flow, _start(cluster, flow, first)) for flow in flows]
+        for flow, start in starts:
+            _check_backfill(context, starter, flow, start)
+        return [
+            _backfill(starter, flow, *_plan(context, cluster, flow, start, until)) for flow, start in starts
+        ]
     finally:
         cluster.close()
-    ends = begun.until
-    assert ends is not None
-    return lambda: starter.backfill(flow, begun, ends, work)
 
 
 def replay(context: Context, spark: Any, flow: Flow) -> Callable[[], Running] | None:
-    """What puts the bad records of *flow* through it again; None if there are none of the pipeline."""
-    if find_table(context, flow.bad_records) is None:
+    """What puts the bad records of *flow* through it again; None if it never had any."""
+    table = find_table(context, flow.bad_records)
+    if table is None or not count_rows(table, flow.name):
         return None
     work = f"{flow.name}/{_REPLAY}"
     starter = Starter(context, spark, once=True)
@@ -53,6 +53,34 @@ def replay(context: Context, spark: Any, flow: Flow) -> Callable[[], Running] | 
     patiently(lambda: starter.check_by_record(flow, live, "replayed"))
     begun = context.home.begun(work) or context.home.begin(work, live.offsets)
     return lambda: starter.replay(flow, begun, work)
+
+
+def _start(cluster: Cluster, flow: Flow, first: str) -> Offsets:
+    start: Offsets = {}
+    for topic in flow.topics.values():
+        start |= cluster.start(topic.name, first)
+    return start
+
+
+def _check_backfill(context: Context, starter: Starter, flow: Flow, start: Offsets) -> None:
+    if not flow.topics:
+        raise InvalidPipeline(
+            f"flow {flow.name!r} reads no topic, so it has no history of its own: "
+            "say with --flow which flows to fill in"
+        )
+    if isinstance(flow.into, Table) and flow.into.key and context.home.committed(flow.name, ()) is not None:
+        raise InvalidPipeline(
+            f"flow {flow.name!r} has run, and {flow.into} keeps the last row of each key: "
+            "history would take the place of what came after it; "
+            "begin anew under another pipeline name instead"
+        )
+    patiently(lambda: starter.check_by_record(flow, Begun("", start), "filled in later"))
+
+
+def _backfill(starter: Starter, flow: Flow, work: str, begun: Begun) -> Callable[[], Running]:
+    ends = begun.until
+    assert ends is not None
+    return lambda: starter.backfill(flow, begun, ends, work)
 
 
 def _plan(

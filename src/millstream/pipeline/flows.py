@@ -51,6 +51,7 @@ _STATELESS: Final = frozenset(
     }
 )
 _STREAM: Final = "Streaming"
+_PLACE: Final = ("partition", "offset")
 
 
 @final
@@ -142,9 +143,10 @@ class Starter:
         """InvalidPipeline if *flow* does not look at each record by itself."""
         _, _, made = self.plan(flow, begun)
         if not self._by_record(flow, made):
+            kept = ", ".join(sorted(set(_operators(made)) - _STATELESS)) or "a join of streams"
             raise InvalidPipeline(
-                f"flow {flow.name!r} keeps state, or reads no topic: records cannot be {what} one by one; "
-                "begin anew under another pipeline name instead"
+                f"flow {flow.name!r} keeps state ({kept}): its records cannot be {what}, one by one; "
+                "begin anew under another pipeline name instead, and it reads all there is"
             )
 
     def _start_by_record(self, flow: Flow, raw: Any, begun: Begun, work: str) -> Running:
@@ -172,6 +174,8 @@ class Starter:
                     _warn(flow, warnings, found, counts)
                     if not found["bad"]:
                         return
+                    # Only what lies between the first and the last of them is decoded once more.
+                    rows = self._marked(flow, name, batch.where(_around(found)))
             bad(bad_rows(rows, flow, name), number)
 
         return each
@@ -227,14 +231,19 @@ class Starter:
 
 def stateless(frame: Any) -> bool:
     """Whether *frame*, of a stream, looks at each of its rows by itself."""
+    operators = _operators(frame)
+    streams = sum(each.startswith(_STREAM) for each in operators)
+    return streams == 1 and set(operators) <= _STATELESS
+
+
+def _operators(frame: Any) -> list[str]:
+    """The operators of *frame*'s plan, by Spark's names."""
     said = io.StringIO()
     with redirect_stdout(said):  # Spark's way of telling it that works by Connect, too
         frame.explain(extended=True)
     plan = said.getvalue().partition("== Analyzed Logical Plan ==")[2]
     lines = plan.partition("== Optimized Logical Plan ==")[0].splitlines()[2:]
-    operators = [match[1] for line in lines if (match := re.match(r"[\s:+|-]*'?~?(\w+)", line))]
-    streams = sum(each.startswith(_STREAM) for each in operators)
-    return streams == 1 and set(operators) <= _STATELESS
+    return [match[1] for line in lines if (match := re.match(r"[\s:+|-]*'?~?(\w+)", line))]
 
 
 def _counted(warnings: list[Expectation]) -> list[Any]:
@@ -243,11 +252,21 @@ def _counted(warnings: list[Expectation]) -> list[Any]:
     def broken(each: Expectation) -> Any:
         return F.col(REASON).isNull() & ~F.coalesce(F.expr(each.check).cast("boolean"), F.lit(False))
 
+    is_bad = F.col(REASON).isNotNull()
     return [
         F.count(F.lit(1)).alias("rows"),
-        F.count_if(F.col(REASON).isNotNull()).alias("bad"),
+        F.count_if(is_bad).alias("bad"),
+        *(F.min(F.when(is_bad, F.col(f"{RECORD}.{each}"))).alias(f"first {each}") for each in _PLACE),
+        *(F.max(F.when(is_bad, F.col(f"{RECORD}.{each}"))).alias(f"last {each}") for each in _PLACE),
         *(F.count_if(broken(each)).alias(f"warn {at}") for at, each in enumerate(warnings)),
     ]
+
+
+def _around(found: Mapping[str, int]) -> str:
+    """The condition that all bad records meet, and few others if there are few of them."""
+    return " AND ".join(
+        f"{each} BETWEEN {found[f'first {each}']} AND {found[f'last {each}']}" for each in _PLACE
+    )
 
 
 def _warn(flow: Flow, warnings: list[Expectation], found: Mapping[str, int], counts: Counts) -> None:

@@ -8,6 +8,7 @@ import pytest
 from tests.spark.pipeline.conftest import Bench
 
 from millstream.pipeline import Pipeline, table, topic
+from millstream.pipeline.definition import InvalidPipeline
 from millstream.pipeline.yaml_form import read_yaml
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(900)]
@@ -102,7 +103,7 @@ def test_bad_records_cost_a_row_each_and_can_be_replayed(bench: Bench) -> None:
 
 def test_history_filled_in_is_as_if_it_had_been_read_live(bench: Bench) -> None:
     """The same definition gives the same table, whichever way the records came in."""
-    from millstream.pipeline.again import backfill
+    from millstream.pipeline.again import backfills
     from millstream.pipeline.context import settle
     from millstream.pipeline.run import finish
 
@@ -115,7 +116,7 @@ def test_history_filled_in_is_as_if_it_had_been_read_live(bench: Bench) -> None:
     bench.run(late, start="end")
     assert bench.table(late, "lake.past") == []
     for rows in (100, 0):  # what is filled in once stays as it is
-        start = backfill(settle(late), bench.spark, late.flows["clean"], "start", None)
+        (start,) = backfills(settle(late), bench.spark, late.flows.values(), "start", None)
         assert finish(start, lambda states: None, threading.Event()).rows == rows
     bench.send("past", [order(n) for n in range(99, 120)])
     for pipeline in (live, late):
@@ -127,6 +128,87 @@ def test_history_filled_in_is_as_if_it_had_been_read_live(bench: Bench) -> None:
     assert by_id(live) == by_id(late)
     assert len(by_id(live)) == 120
     assert len(bench.table(late, "lake.late_bad")) == len(bench.table(live, "lake.live_bad")) == 1
+
+
+def test_what_history_would_spoil_is_refused_before_anything_is_done(bench: Bench) -> None:
+    from millstream.pipeline.again import backfills, replay
+    from millstream.pipeline.context import settle
+
+    bench.topics.create("spoilt", partitions=2)
+    bench.send("spoilt", [b"nope", *(order(n) for n in range(9))])
+    pipeline = bench.pipeline("spoilt")
+    source = topic("spoilt", json=SCHEMA)
+    pipeline.add("plain", source, table("lake.plain"), lambda frame: frame)
+    pipeline.add("keyed", source, table("lake.keyed", key="id"), lambda frame: frame)
+    once = topic("spoilt", json=SCHEMA, watermark="ts 1 minute", dedupe="id")
+    pipeline.add("deduped", once, table("lake.deduped"), lambda frame: frame)
+    pipeline.add("counted", table("lake.plain"), table("lake.counted"), lambda frame: frame)
+    context = settle(pipeline)
+    bench.run(pipeline, only=["keyed", "deduped"])
+    for flow, why in {
+        "keyed": "has run, and table lake.keyed keeps the last row of each key",
+        "deduped": r"keeps state \(DeduplicateWithinWatermark, EventTimeWatermark\)",
+        "counted": "reads no topic",
+    }.items():
+        both = [pipeline.flows["plain"], pipeline.flows[flow]]
+        with pytest.raises(InvalidPipeline, match=f"flow '{flow}' {why}"):
+            backfills(context, bench.spark, both, "start", None)
+    assert context.home.begun("plain") is None, "it was in order, but not the only one"
+
+    with pytest.raises(InvalidPipeline, match="flow 'deduped' keeps state"):
+        replay(context, bench.spark, pipeline.flows["deduped"])
+    for flow in ("plain", "counted"):
+        assert replay(context, bench.spark, pipeline.flows[flow]) is None, "none of its records is bad"
+
+
+@pytest.mark.long
+def test_state_and_keys_give_the_same_table_from_history_and_live(bench: Bench) -> None:
+    """A flow that keeps state takes history in by beginning with it; one into a key, by a backfill first."""
+    from millstream.pipeline.again import backfills
+    from millstream.pipeline.context import settle
+    from millstream.pipeline.run import finish
+
+    def made(name: str) -> Pipeline:
+        pipeline = bench.pipeline(name, warehouse=name, batch=70)
+        late = topic("visits", json=SCHEMA, watermark="ts 30 seconds", dedupe="id")
+        pipeline.add("deduped", late, table("lake.deduped"), lambda frame: frame.drop("_record"))
+        pipeline.add("minutes", late, table("lake.minutes"), by_minute)
+        pipeline.add(
+            "latest", topic("visits", json=SCHEMA), table("lake.latest", key="id"), lambda frame: frame
+        )
+        return pipeline
+
+    def by_minute(visits: Any) -> Any:
+        from pyspark.sql import functions as F  # noqa: N812  as everybody calls it
+
+        minutes = visits.groupBy(F.window("ts", "1 minute")).agg(
+            F.count("*").alias("n"), F.sum("amount").alias("total")
+        )
+        return minutes.select("window.start", "n", "total")
+
+    live, past = made("live_state"), made("past_state")
+    bench.topics.create("visits", partitions=1)
+    for first in (0, 100, 200):  # each comes twice, ten seconds later, and is then worth more
+        for n in range(first, first + 100, 10):
+            ten = range(n, n + 10)
+            again = [order(each, amount=each + 1000.0) for each in ten]
+            bench.send("visits", [*map(order, ten), *again], partitions=1)
+        bench.run(live)
+
+    (start,) = backfills(settle(past), bench.spark, [past.flows["latest"]], "start", None)
+    assert finish(start, lambda states: None, threading.Event()).rows == 600
+    bench.run(past)
+    bench.send("visits", [order(n, amount=2000.0) for n in range(250, 310)], partitions=1)
+    for pipeline in (live, past):
+        bench.run(pipeline)
+
+    def rows(pipeline: Pipeline, name: str) -> list[str]:
+        return sorted(str(row) for row in bench.table(pipeline, name))
+
+    for name, count in {"lake.deduped": 310, "lake.minutes": 4, "lake.latest": 310}.items():
+        assert rows(live, name) == rows(past, name), name
+        assert len(rows(live, name)) == count
+    assert {row["n"] for row in bench.table(live, "lake.minutes")} == {60}
 
 
 @pytest.mark.long

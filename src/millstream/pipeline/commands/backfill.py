@@ -36,11 +36,14 @@ def command(
 ) -> int:
     """Put what was in the topics before the pipeline of FILE began into the same tables and topics.
 
+    Flows that keep state, or read no topic, have no way to take history in
+    behind what they have read: it is refused, and nothing is done.
+
     What was filled in once is not filled in again: a backfill that was
     stopped is completed by running it again.
     """
     context = asked.context()
-    from millstream.pipeline.again import backfill
+    from millstream.pipeline.again import backfills
     from millstream.pipeline.order import chosen
     from millstream.pipeline.run import FlowFailed, finish
 
@@ -49,8 +52,8 @@ def command(
     with spark_session(context, master, confs) as spark:
         try:
             with stopping(lambda: None) as stopped, progress(out) as watch:
-                for flow in chosen(context.pipeline, only):
-                    states.append(finish(backfill(context, spark, flow, first, until), watch, stopped))
+                for start in backfills(context, spark, chosen(context.pipeline, only), first, until):
+                    states.append(finish(start, watch, stopped))
         except FlowFailed as problem:
             raise Failure(str(problem)) from None
         show_states(out, states)
