@@ -311,7 +311,7 @@ static void open_listener(struct listener *l, const struct job *job, const struc
     l->fd = dial(job->port);
     l->reader.connection = connection;
     p->open_reader(l->fd, job, &l->reader);
-    l->capacity = (size_t)job->fetch_bytes * 2 + (4 << 20);
+    l->capacity = (size_t)job->fetch_bytes * 2 + (32 << 20); /* a chunk of RabbitMQ is as large as it likes */
     l->room = malloc(l->capacity);
 }
 

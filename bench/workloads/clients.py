@@ -69,6 +69,7 @@ def _both(name: str, client: Client, install: Callable[[], object], count: int) 
         measure,
         fits=lambda peer: issubclass(peer, SpeaksKafka),
         install=install,
+        most_rounds=3,
     )
 
 

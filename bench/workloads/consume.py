@@ -1,23 +1,35 @@
 """Reading from the page cache and from the disk, what was written in large and in tiny batches."""
 
+from typing import Final
+
 from bench.figures import Measured, Row
 from bench.load import Job
 from bench.peers.peer import Peer
 from bench.workloads.files import write_out
 from bench.workloads.workload import Workload, load, new_topic, rate
 
+_MIDDLE: Final = 145  # messages, in a request of 16 KB
+
 
 def workloads(*, quick: bool) -> list[Workload]:
     made = [
-        _reading("consume, 16 KB batches", messages=145, in_flight=8, bytes_written=2e8),
+        _reading(
+            "consume, 16 KB batches", messages=_MIDDLE, in_flight=8, bytes_written=5e7 if quick else 2e8
+        ),
         _reading("consume, one message a batch", messages=1, in_flight=64, bytes_written=3e7),
     ]
     if not quick:
         made += [
             _reading("consume, 1 MB batches", messages=9_000, in_flight=4, bytes_written=4e8),
-            _reading("consume, 8 connections", messages=145, in_flight=8, bytes_written=2e8, connections=8),
             _reading(
-                "consume from disk, 16 KB batches", messages=145, in_flight=8, bytes_written=4e8, cold=True
+                "consume, 8 connections", messages=_MIDDLE, in_flight=8, bytes_written=2e8, connections=8
+            ),
+            _reading(
+                "consume from disk, 16 KB batches",
+                messages=_MIDDLE,
+                in_flight=8,
+                bytes_written=4e8,
+                cold=True,
             ),
             _reading(
                 "consume from disk, one message a batch",
@@ -60,6 +72,8 @@ def _reading(
         return {name: rate(found)}
 
     def fits(peer: type[Peer]) -> bool:
-        return peer.serves and (peer.reads_disk or not cold)
+        # To those without batches it is all the same how large they are: enough of them.
+        alike = not peer.batches and (messages > _MIDDLE or connections > 1)
+        return peer.serves and (peer.reads_disk or not cold) and not alike
 
     return Workload(name, (Row(name, name, "messages/s"),), measure, fits=fits)

@@ -17,7 +17,8 @@ def workloads(*, quick: bool) -> list[Workload]:
     def fits(peer: type[Peer]) -> bool:
         return peer.serves and (not quick or issubclass(peer, SpeaksKafka))
 
-    return [Workload("start and idle memory", (_START, _MEMORY), _measure, fits=fits)]
+    rounds = 1 if quick else 3
+    return [Workload("start and idle memory", (_START, _MEMORY), _measure, fits=fits, most_rounds=rounds)]
 
 
 def _measure(peer: Peer, seconds: float) -> dict[str, Measured]:

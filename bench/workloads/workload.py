@@ -25,6 +25,7 @@ class Workload:
     measure: Measures
     sync: bool = False  # whether peers must sync before they acknowledge
     fits: Callable[[type[Peer]], bool] = lambda peer: peer.serves
+    most_rounds: int = 100  # less for what takes long and hardly differs from round to round
     install: Callable[[], object] = lambda: None  # fetches what it needs; Missing says why it cannot
 
 
