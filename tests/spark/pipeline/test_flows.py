@@ -211,7 +211,6 @@ def test_state_and_keys_give_the_same_table_from_history_and_live(bench: Bench) 
     assert {row["n"] for row in bench.table(live, "lake.minutes")} == {60}
 
 
-@pytest.mark.long
 def test_yaml_with_sql_windows_dedupe_and_two_flows_in_order(bench: Bench) -> None:
     bench.topics.create("clicks", partitions=2)
     orders = [order(n) for n in range(180)]
@@ -247,7 +246,6 @@ def test_yaml_with_sql_windows_dedupe_and_two_flows_in_order(bench: Bench) -> No
     assert bench.lag("clicks") == 0
 
 
-@pytest.mark.long
 def test_a_stream_is_joined_with_a_table_and_plain_values_are_read(bench: Bench) -> None:
     bench.topics.create("names")
     bench.topics.create("calls")
@@ -274,7 +272,6 @@ def test_a_stream_is_joined_with_a_table_and_plain_values_are_read(bench: Bench)
     assert (wrong["flow"], wrong["reason"], wrong["value"]) == ("answers", "value is no bigint: x", b"x")
 
 
-@pytest.mark.long
 def test_an_expectation_may_stop_the_flow_and_new_columns_appear(bench: Bench) -> None:
     from millstream.pipeline.run import FlowFailed
 
@@ -308,7 +305,6 @@ def test_an_expectation_may_stop_the_flow_and_new_columns_appear(bench: Bench) -
     assert bench.lag("strict") == 2
 
 
-@pytest.mark.long
 def test_the_last_row_of_a_key_stays_in_a_table_cut_by_days(bench: Bench) -> None:
     bench.topics.create("latest")
     bench.send("latest", [order(61), order(62), order(61, amount=7.0)], partitions=1)
@@ -324,3 +320,48 @@ def test_the_last_row_of_a_key_stays_in_a_table_cut_by_days(bench: Bench) -> Non
         "o61": (7.0, datetime.fromisoformat("2026-11-01T00:01:01Z")),
         "o62": (8.0, datetime.fromisoformat("2026-11-01T00:01:02Z")),
     }
+
+
+def test_delta_tables_are_added_to_replaced_by_key_and_packed(bench: Bench) -> None:
+    from deltalake import DeltaTable
+
+    from millstream.pipeline.context import settle
+    from millstream.pipeline.upkeep import keep_in_order
+
+    bench.topics.create("deltas", partitions=2)
+    pipeline = read_yaml(
+        f"""
+        pipeline: deltas
+        brokers: {bench.topics.bootstrap}
+        flows:
+          every:
+            from: {{topic: deltas, json: "{SCHEMA}"}}
+            into: {{table: lake.every, kind: delta, partition_by: day(ts)}}
+          latest:
+            from: {{topic: deltas, json: "{SCHEMA}"}}
+            sql: SELECT id, amount FROM deltas
+            into: {{table: lake.latest, kind: delta, key: id}}
+        """,
+        "deltas.yaml",
+    )
+    pipeline.folder = bench.folder
+
+    def rows(name: str) -> list[tuple[Any, ...]]:
+        found = DeltaTable(bench.folder / f"warehouse/lake/{name}").to_pyarrow_table().to_pylist()
+        return sorted(tuple(row.values()) for row in found)
+
+    for first, amount in ((0, 1.0), (10, 2.0)):  # two runs, of which the second has half of the first again
+        bench.send("deltas", [*(order(n, amount=amount) for n in range(first, first + 20)), b"nope"])
+        states = bench.run(pipeline)
+        assert [(each.rows, each.bad, each.lag) for each in states.values()] == [(21, 1, 0)] * 2
+
+    every = rows("every")
+    assert [row[0] for row in every] == ids([order(n) for n in (*range(20), *range(10, 30))])
+    assert {row[3] for row in every} == {"2026-11-01"}
+    latest = rows("latest")
+    assert latest == sorted((f"o{n}", 1.0 if n < 10 else 2.0) for n in range(30))
+    assert len(bench.table(pipeline, "lake.deltas_bad")) == 4
+
+    kept = keep_in_order(settle(pipeline), 1 << 20, *[datetime.now(UTC)] * 2)
+    assert [each.files_after for each in kept if each.table == "lake.every"] == [1]
+    assert (rows("every"), rows("latest")) == (every, latest)

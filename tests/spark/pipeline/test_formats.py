@@ -11,7 +11,7 @@ from tests.spark.pipeline.conftest import Bench
 from millstream.pipeline import table, topic
 from millstream.pipeline.avro import read_avro_schema
 
-pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(900), pytest.mark.long]
+pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(900)]
 
 ORDER = {
     "type": "record",

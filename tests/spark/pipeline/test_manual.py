@@ -21,7 +21,7 @@ def examples(language: str) -> list[str]:
 
 @pytest.mark.spark
 @pytest.mark.slow
-@pytest.mark.long
+@pytest.mark.timeout(900)
 def test_the_pipelines_of_the_guide_can_be_run(bench: Bench) -> None:
     from millstream.pipeline.context import settle
     from millstream.pipeline.flows import Starter
