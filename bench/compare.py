@@ -202,8 +202,8 @@ def main() -> None:
     )
     parser.add_argument("--without", default="", help="no workload whose name has this in it")
     parser.add_argument("--peers", default="", help=f"some of {', '.join(PEERS)}; default: all")
-    parser.add_argument("--json", type=Path, help="write all figures here")
-    parser.add_argument("--svg", type=Path, help="draw the ratios here")
+    parser.add_argument("--json", type=Path, default=Path("build/bench.json"), help="write all figures here")
+    parser.add_argument("--svg", type=Path, default=Path("build/bench.svg"), help="draw the ratios here")
     options = parser.parse_args()
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that peers end with us
     console = Console(width=None if sys.stdout.isatty() else 230)
@@ -240,11 +240,12 @@ def main() -> None:
     found = judged(results)
     console.print(table(results, COMPILED, title))
     console.print(verdicts(found))
-    if options.json:
-        told = {"machine": here, "results": results.to_json(), "goals": to_json(found)}
-        options.json.write_text(json.dumps(told, indent=2))
-    if options.svg:
-        options.svg.write_text(chart(results, COMPILED, "Millstream beside its peers", title, [PLAIN]))
+    told = {"machine": here, "results": results.to_json(), "goals": to_json(found)}
+    drawn = chart(results, COMPILED, "Millstream beside its peers", title, [PLAIN])
+    for path, text in ((options.json, json.dumps(told, indent=2)), (options.svg, drawn)):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    console.print(f"figures: {options.json}, chart: {options.svg}")
 
 
 if __name__ == "__main__":

@@ -28,7 +28,7 @@ def workloads(*, quick: bool) -> list[Workload]:
                 "consume from disk, 16 KB batches",
                 messages=_MIDDLE,
                 in_flight=8,
-                bytes_written=4e8,
+                bytes_written=2e8,
                 cold=True,
             ),
             _reading(
