@@ -161,7 +161,7 @@ def _measure_one(work: Workload, peer: Peer, seconds: float, results: Results, c
     try:
         found = work.measure(peer, seconds)
     except (RuntimeError, OSError) as problem:
-        console.print(f"[red]{work.name}, {peer.name}: {problem}[/red]")
+        console.print(f"[red]{work.name}, {peer.name}: {problem}[/red] {peer.ended()}")
         return
     for row in work.rows:
         results.add(row, peer.name, found[row.key])

@@ -93,13 +93,19 @@ class Peer(ABC):
                 env=dict(os.environ) | dict(env or {}),
             )
 
+    def ended(self) -> str:
+        """What it said last, if it is no longer there."""
+        if self.process is None or self.process.poll() is None:
+            return ""
+        said = (self.data.parent / f"{self.data.name}.log").read_text(errors="replace")
+        return f"{self.name} ended with {self.process.returncode}: {said[-500:].strip()}"
+
     def wait_for_port(self) -> None:
         """Return once somebody listens."""
         deadline = time.monotonic() + _PATIENCE_SECONDS
         while time.monotonic() < deadline:
-            assert self.process is not None
-            if self.process.poll() is not None:
-                raise RuntimeError(f"{self.name} ended with {self.process.returncode}: see {self.data}.log")
+            if why := self.ended():
+                raise RuntimeError(why)
             with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", self.port), 1):
                 return
             time.sleep(0.005)

@@ -38,7 +38,7 @@ class RabbitMQ(Peer):
         names_port, distribution_port = free_port(), free_port()
         (self.data / "plugins").write_text("[rabbitmq_stream].\n")
         (self.data / "rabbitmq.conf").write_text(
-            f"listeners.tcp.1 = 127.0.0.1:{free_port()}\n"
+            "listeners.tcp = none\n"  # AMQP's port opens last, and the node ends if somebody has it by then
             f"stream.listeners.tcp.1 = 127.0.0.1:{self.port}\n"
             "disk_free_limit.absolute = 50MB\n"
         )
