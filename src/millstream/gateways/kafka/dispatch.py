@@ -8,6 +8,7 @@ import asyncio
 import struct
 from collections.abc import Callable, Sequence
 from importlib import import_module
+from inspect import iscoroutinefunction
 from random import Random
 from typing import Final, cast, final
 
@@ -18,7 +19,7 @@ from millstream.errors import ErrorCode, Refused
 from millstream.gateways.connection import Piece
 from millstream.gateways.kafka.fetch_sessions import FetchSessions
 from millstream.gateways.kafka.handlers import api_versions, fetch, produce
-from millstream.gateways.kafka.in_turn import Answer
+from millstream.gateways.kafka.in_turn import Answer, in_turn
 from millstream.gateways.kafka.lanes import Lane, Lanes
 from millstream.gateways.kafka.served import served
 from millstream.wire.apis import API_VERSIONS, APIS, Api, RequestHeader, write_response_header
@@ -147,5 +148,9 @@ class Dispatch:
 
 
 def _load(api: Api) -> Handler:
-    handler: Handler = import_module(_HANDLERS + api.module).handle
-    return handler
+    handler = import_module(_HANDLERS + api.module).handle
+    if not iscoroutinefunction(handler):
+        return cast(Handler, handler)
+    # Nothing is done when a coroutine is made: what the client sent behind it would be done before it.
+    # Handlers that park a client are none: they begin at once, and wait in what they return.
+    return lambda broker, session, message, version: in_turn(handler(broker, session, message, version))

@@ -1,8 +1,8 @@
 """An answer that takes its time, and that nothing else of the same client may overtake."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
-from typing import final
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Any, final
 
 from millstream.wire.message import Message
 
@@ -19,12 +19,12 @@ class InTurn:
 
     __slots__ = ("_work", "answer")
 
-    def __init__(self, ready: "asyncio.Future[None]", work: Callable[[], Settled]) -> None:
+    def __init__(self, ready: "asyncio.Future[Any]", work: Callable[[], Settled]) -> None:
         self.answer: asyncio.Future[Settled] = asyncio.get_running_loop().create_future()
         self._work: Callable[[], Settled] | None = work
         ready.add_done_callback(self._run)
 
-    def _run(self, ready: "asyncio.Future[None]") -> None:
+    def _run(self, ready: "asyncio.Future[Any]") -> None:
         work, self._work = self._work, None
         if self.answer.done() or work is None:
             return  # the client has gone
@@ -39,6 +39,14 @@ class InTurn:
 
 
 Answer = Settled | InTurn
+
+
+def in_turn(work: "Coroutine[Any, Any, Message | None]") -> InTurn:
+    """The answer of *work*, which ends with its client; none of it is done when this returns."""
+    task = asyncio.ensure_future(work)
+    turn = InTurn(task, lambda: None if task.cancelled() else task.result())
+    turn.answer.add_done_callback(lambda _: task.cancel())
+    return turn
 
 
 async def said(answer: Answer) -> Message | None:
