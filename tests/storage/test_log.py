@@ -323,6 +323,23 @@ def test_truncates_in_the_middle_of_everything() -> None:
     assert log.epochs.epoch_of(17) == 5
 
 
+def test_a_place_for_runs_is_not_kept_through_a_truncation() -> None:
+    """Not even if the log ends at the same offset again: what is there now has another size."""
+    store = open_store(sim_disk())
+    log = open_log(store, LogConfig())
+    append(log, 10)
+    before = log.place(0, NOW, NOW)
+    assert before is not None
+    assert log.place(0, NOW, NOW) is before
+    store.truncate(log, 9)
+    log.append(make_batch(9, [b"longer than the one before" * 5]), NOW)
+
+    after = log.place(0, NOW, NOW)
+    assert after is not None
+    assert (after.base_offset, after.position) == (10, log.size_bytes)
+    assert after.position != before.position
+
+
 def test_after_a_truncation_nothing_is_found_where_it_was() -> None:
     store = open_store(sim_disk())
     log = open_log(store, LogConfig())
