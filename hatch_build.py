@@ -48,7 +48,9 @@ def _build(root: Path) -> list[Path]:
             [f"src/{module.replace('.', '/')}.c"],
             py_limited_api=True,
             define_macros=[("Py_LIMITED_API", f"0x{OLDEST_PYTHON[0]:02X}{OLDEST_PYTHON[1]:02X}0000")],
-            extra_compile_args=[] if sys.platform == "win32" else ["-O3", "-std=c11"],
+            extra_compile_args=[]
+            if sys.platform == "win32"
+            else ["-O3", "-std=c11", "-Werror=implicit-function-declaration"],
         )
         for module in MODULES
     ]

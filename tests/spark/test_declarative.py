@@ -31,7 +31,7 @@ libraries:
 
 def example(bootstrap: str) -> str:
     (found,) = re.findall(r"^```py\n(.*?)^```", MANUAL.read_text(), re.DOTALL | re.MULTILINE)
-    renamed = found.replace('"subscribe", "orders"', '"subscribe", "declared"')
+    renamed = str(found).replace('"subscribe", "orders"', '"subscribe", "declared"')
     return renamed.replace('"copied"', '"declared-copies"').replace("localhost:9092", bootstrap)
 
 

@@ -849,7 +849,12 @@ static PyObject *join(PyObject *module, PyObject *const *args, Py_ssize_t count)
         found = Py_NewRef(Py_None);
         goto done;
     }
-    if (frames < most && _PyBytes_Resize(&replies, f.reply_size * (Py_ssize_t)frames) < 0) goto done;
+    if (frames < most) {
+        PyObject *all = replies;
+        replies = PyBytes_FromStringAndSize(PyBytes_AsString(all), f.reply_size * (Py_ssize_t)frames);
+        Py_DECREF(all);
+        if (replies == NULL) goto done;
+    }
     found = run_of((int64_t[]){at, size, frames, offset, newest_ms, newest_offset}, 6, notes, replies);
     notes = replies = NULL;
 done:
