@@ -25,7 +25,7 @@ def run(manual: str, topics: Topics, folder: Path) -> dict[str, Any]:
 
 def test_topics_in_spark(spark: Any, topics: Topics, tmp_path: Path) -> None:
     for name in ("orders", "shouted", "copied"):
-        topics.create(name, partitions=2)
+        topics.recreate(name, partitions=2)
     topics.fill("orders", 20, partitions=2)
     names = run("spark.md", topics, tmp_path)
 
