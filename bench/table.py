@@ -60,7 +60,8 @@ def _verdict(verdict: Verdict | None) -> str:
     sign = "≤" if verdict.goal.at_most else "≥"
     times = "x" if verdict.goal.beside or verdict.goal.over else ""
     word = "[green]met[/green]" if verdict.met else "[red]missed[/red]"
-    rows = f" in {verdict.rows_met} of {verdict.rows}" if verdict.rows > 1 else ""
+    alike = verdict.rows_met if verdict.met else verdict.rows - verdict.rows_met
+    rows = f" in {alike} of {verdict.rows}" if verdict.rows > 1 else ""
     return f"{sign} {short(verdict.asked)}{times}  {verdict.seen}{times}  {word}{rows}"
 
 
