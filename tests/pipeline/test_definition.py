@@ -64,6 +64,8 @@ def test_a_table_alone_is_followed_as_it_grows() -> None:
         (lambda: declared(source=topic("o", plain="text")), "plain is 'text'"),
         (lambda: declared(source=topic("o", key="id")), "key is for sinks"),
         (lambda: declared(into=topic("o", start="end")), "start is for sources"),
+        (lambda: declared(source=table("l.a", sequence_by="ts")), "sequence_by is for sinks"),
+        (lambda: declared(into=table("l.a", sequence_by="ts")), "sequence_by and no key"),
         (lambda: declared(source=topic("o", watermark="ts")), "ts 10 minutes"),
         (lambda: declared(source={"a": table("l.a"), "b": table("l.b")}), "takes frame"),
         (lambda: declared(source={"frame": table("l.a", stream=False)}), "none of its sources is a stream"),

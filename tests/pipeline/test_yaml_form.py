@@ -58,6 +58,11 @@ def test_everything_that_can_be_said() -> None:
         ("else: warn", "else: wran", "else is 'wran'; it may be drop, warn, fail"),
         ("{table: lake.orders}", "lake.orders", "say which, 'topic: orders' or 'table: lake.orders'"),
         ("{table: lake.orders}", "{table: 7}", "table is 7; it is a name"),
+        (
+            "{table: lake.orders}",
+            "{table: lake.orders, key: id, sequence_by: 7}",
+            "sequence_by is 7; it is text",
+        ),
         ("batch: 5000", "batch: many", "batch is 'many'; it is a whole number"),
         ("pipeline: orders", "batch: 5", "it has no name"),
         ("plain: string", "plain: 3", "plain is 3; it is text"),

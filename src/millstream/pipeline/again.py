@@ -18,6 +18,7 @@ from millstream.pipeline.tables import count_rows, find_table
 
 _BACKFILL: Final = "backfill-"
 _REPLAY: Final = "replay"
+_SAY_WHICH: Final = "name the column that tells which of two rows is newer, as sequence_by of the table"
 
 
 def backfills(
@@ -43,11 +44,20 @@ def backfills(
 
 
 def replay(context: Context, spark: Any, flow: Flow) -> Callable[[], Running] | None:
-    """What puts the bad records of *flow* through it again; None if it never had any."""
+    """What puts the bad records of *flow* through it again; None if it never had any.
+
+    InvalidPipeline if it does not look at each record by itself, or if they
+    would take the place of newer rows.
+    """
     table = find_table(context, flow.bad_records)
     if table is None or not count_rows(table, flow.name):
         return None
     work = f"{flow.name}/{_REPLAY}"
+    if _keeps_the_last_come(flow):
+        raise InvalidPipeline(
+            f"flow {flow.name!r} has bad records, and {flow.into} keeps the last row of each key: "
+            f"they would take the place of what came after them; {_SAY_WHICH}"
+        )
     starter = Starter(context, spark, once=True)
     live = Begun("", _live(context, flow))
     patiently(lambda: starter.check_by_record(flow, live, "replayed"))
@@ -68,13 +78,18 @@ def _check_backfill(context: Context, starter: Starter, flow: Flow, start: Offse
             f"flow {flow.name!r} reads no topic, so it has no history of its own: "
             "say with --flow which flows to fill in"
         )
-    if isinstance(flow.into, Table) and flow.into.key and context.home.committed(flow.name, ()) is not None:
+    if _keeps_the_last_come(flow) and context.home.committed(flow.name, ()) is not None:
         raise InvalidPipeline(
             f"flow {flow.name!r} has run, and {flow.into} keeps the last row of each key: "
-            "history would take the place of what came after it; "
-            "begin anew under another pipeline name instead"
+            f"history would take the place of what came after it; {_SAY_WHICH}, "
+            "or begin anew under another pipeline name"
         )
     patiently(lambda: starter.check_by_record(flow, Begun("", start), "filled in later"))
+
+
+def _keeps_the_last_come(flow: Flow) -> bool:
+    """Whether the order in which rows come decides what its table holds."""
+    return isinstance(flow.into, Table) and bool(flow.into.key) and flow.into.sequence_by is None
 
 
 def _backfill(starter: Starter, flow: Flow, work: str, begun: Begun) -> Callable[[], Running]:

@@ -66,12 +66,14 @@ class Table:
 
     Of a source: rows are taken as they are added if *stream*, or else all that
     are there, anew for each batch of the flow's stream. Of a sink: a row takes
-    the place of the one with the same *key*, if one is given; a table that is
-    made is partitioned by *partition_by*, such as `day(ts)`, and of a *kind*.
+    the place of the one with the same *key*, if one is given, unless that is
+    greater in the column *sequence_by*; a table that is made is partitioned by
+    *partition_by*, such as `day(ts)`, and of a *kind*.
     """
 
     name: str
     key: tuple[str, ...] = ()
+    sequence_by: str | None = None
     partition_by: tuple[str, ...] = ()
     kind: str = "iceberg"
     stream: bool | None = None
@@ -271,6 +273,7 @@ def table(
     name: str,
     *,
     key: str | Iterable[str] = (),
+    sequence_by: str | None = None,
     partition_by: str | Iterable[str] = (),
     kind: str = "iceberg",
     stream: bool | None = None,
@@ -281,6 +284,7 @@ def table(
     return Table(
         name=checked_table(name),
         key=_names(key),
+        sequence_by=sequence_by,
         partition_by=_names(partition_by),
         kind=_choice(f"table {name}", "kind", kind, KINDS),
         stream=stream,
@@ -296,7 +300,7 @@ def checked_table(name: str) -> str:
 
 
 def _check_source(where: str, source: End) -> None:
-    for name in ("key", "partition_by"):
+    for name in ("key", "sequence_by", "partition_by"):
         if getattr(source, name, None):
             raise InvalidPipeline(f"{where}: {source} is a source; {name} is for sinks")
     if isinstance(source, Table) and source.kind != "iceberg":
@@ -319,6 +323,8 @@ def _check_sink(where: str, sink: End) -> None:
     for name in ("start", "watermark", "dedupe", "headers", "stream"):
         if getattr(sink, name, None):
             raise InvalidPipeline(f"{where}: {sink} is a sink; {name} is for sources")
+    if isinstance(sink, Table) and sink.sequence_by is not None and not sink.key:
+        raise InvalidPipeline(f"{where}: {sink} has sequence_by and no key: it tells rows of one key apart")
 
 
 def _expectations(where: str, expect: str | Iterable[str] | Mapping[str, str]) -> tuple[Expectation, ...]:

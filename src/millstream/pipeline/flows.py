@@ -20,6 +20,7 @@ from millstream.pipeline.context import Context, read_options
 from millstream.pipeline.definition import Expectation, Flow, InvalidPipeline, Table, Topic
 from millstream.pipeline.failures import briefly
 from millstream.pipeline.formats import REASON, RECORD, good, marked, timed
+from millstream.pipeline.group import Group, bad_work
 from millstream.pipeline.home import Begun
 from millstream.pipeline.sinks import Write, open_sink
 from millstream.pipeline.tables import prepare_table, read_table, stream_table
@@ -85,12 +86,16 @@ class Running:
 
 @final
 class Starter:
-    """Starts flows on a Spark session; once through what there is, or for ever."""
+    """Starts flows on a Spark session; once through what there is, or for ever.
 
-    def __init__(self, context: Context, spark: Any, *, once: bool) -> None:
+    *group*, if there is one, learns how far each of their queries is.
+    """
+
+    def __init__(self, context: Context, spark: Any, *, once: bool, group: Group | None = None) -> None:
         self._context = context
         self._spark = spark
         self._once = once
+        self._group = group
         self._counts: dict[str, Counts] = {}  # by work: one that is started anew counts on
 
     def start(self, flow: Flow, begun: Begun) -> Running:
@@ -101,8 +106,9 @@ class Starter:
             return self._start_by_record(flow, raws[name], begun, flow.name)
         counts = self._counts.setdefault(flow.name, Counts())
         sink = open_sink(self._context, flow.name, flow.into, begun.id)
-        main = self._query(made, lambda frame, batch: sink(frame, batch), flow, flow.name)
+        # First, so that the group never shows what only the main query has read.
         bad = [self._bad_query(flow, name, each, begun, counts) for name, each in rows.items()]
+        main = self._query(made, lambda frame, batch: sink(frame, batch), flow, flow.name)
         return Running(flow, main, bad, counts)
 
     def backfill(self, flow: Flow, begun: Begun, until: Mapping[TopicPartition, int], work: str) -> Running:
@@ -181,7 +187,9 @@ class Starter:
         return each
 
     def _bad_query(self, flow: Flow, name: str, rows: Any, begun: Begun, counts: Counts) -> Any:
-        work = f"{flow.name}/bad-{name}"
+        work = bad_work(flow, name)
+        if self._group is not None:
+            self._group.begin(work, [flow.topics[name].name], begun)
         bad = bad_sink(self._context, work, flow, begun.id)
 
         def each(batch: Any, number: int) -> None:
@@ -197,6 +205,8 @@ class Starter:
         return self._query(bad_rows(rows, flow, name), each, flow, work, mode="append")
 
     def _query(self, frame: Any, each: Any, flow: Flow, work: str, mode: str | None = None) -> Any:
+        if self._group is not None:
+            each = self._group.before_each(work, each)
         writer = (
             frame.writeStream.foreachBatch(briefly(each))
             .outputMode(mode or flow.mode)
@@ -204,7 +214,10 @@ class Starter:
             .option("checkpointLocation", self._context.home.checkpoint(work))
         )
         trigger = {"availableNow": True} if self._once else {"processingTime": flow.every}
-        return writer.trigger(**trigger).start()
+        query = writer.trigger(**trigger).start()
+        if self._group is not None:
+            self._group.started(work, query)
+        return query
 
     def _raw(self, topic: Topic, begun: Begun, until: Mapping[TopicPartition, int] | None) -> Any:
         options = read_options(self._context, topic, begun.offsets, until)

@@ -5,6 +5,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from typing import Any, Final, final
 
 from millstream.client.topics import TopicPartition
@@ -15,7 +16,8 @@ from millstream.pipeline.context import Context
 from millstream.pipeline.definition import Flow, InvalidPipeline, Topic
 from millstream.pipeline.failures import MOST_TRIES, cause, may_pass, patiently
 from millstream.pipeline.flows import Running, Starter
-from millstream.pipeline.home import Begun, Offsets, offsets_of
+from millstream.pipeline.group import Group
+from millstream.pipeline.home import Begun, Offsets
 from millstream.pipeline.order import chosen, in_order, in_turn
 
 log = logging.getLogger(__name__)
@@ -42,12 +44,9 @@ class FlowState:
     bad: int = 0
     warned: dict[str, int] = field(default_factory=dict)
     lag: int = 0
-    position: Offsets = field(default_factory=dict)
 
     def document(self) -> dict[str, object]:
-        found = asdict(self)
-        del found["position"]
-        return found
+        return asdict(self)
 
 
 Watch = Callable[[list[FlowState]], None]
@@ -91,15 +90,18 @@ class Run:
         self, context: Context, spark: Any, *, once: bool, start: str | None = None, only: Iterable[str] = ()
     ) -> None:
         self._context = context
-        self._starter = Starter(context, spark, once=once)
+        self._cluster = Cluster(context.reach)
+        self._publisher = Cluster(
+            context.reach
+        )  # the group's own, who publishes in the batches' threads, too
+        self._group = Group(context.home, partial(self._publisher.publish, context.pipeline.name))
+        self._starter = Starter(context, spark, once=once, group=self._group)
         self._once = once
         self._start = start
         self._flows = chosen(context.pipeline, only)
         self.states = {flow.name: FlowState(flow.name) for flow in self._flows}
         self._running: list[Running] = []
         self._stopped = threading.Event()
-        self._cluster = Cluster(context.reach)
-        self._published: Offsets = {}
         self._told = 0.0
         self._warned = ""
         self._tries: dict[str, int] = {}
@@ -108,6 +110,7 @@ class Run:
         """Run to the end; how far each flow has come. FlowFailed if one stops by itself."""
         watch(list(self.states.values()))  # starting takes a while: show that something goes on
         try:
+            self._group.rest(self._context.pipeline.flows.values())
             self._cluster.create_missing(
                 each.into.name for each in self._flows if isinstance(each.into, Topic)
             )
@@ -117,6 +120,8 @@ class Run:
             return list(self.states.values())
         finally:
             self._end()
+            self._group.close()
+            self._publisher.close()
             self._cluster.close()
 
     def stop(self) -> None:
@@ -124,10 +129,11 @@ class Run:
         self._stopped.set()
 
     def _work_off(self, stage: list[Flow], watch: Watch) -> None:
-        for flow in stage:
+        begun = [self._begun(flow) for flow in stage]  # all, before one of them tells how far it is
+        for flow, place in zip(stage, begun, strict=True):
             if self._stopped.is_set():
                 return
-            self._start_flow(flow)
+            self._start_flow(flow, place)
             self.states[flow.name].state = "running"
         while not self._stopped.is_set():
             over = [each for each in self._running if failure(each) or not each.active]
@@ -152,11 +158,10 @@ class Run:
         for query in each.queries:
             query.stop()
         self._running.remove(each)
-        self._start_flow(each.flow)
+        self._start_flow(each.flow, self._begun(each.flow))
         return True
 
-    def _start_flow(self, flow: Flow) -> None:
-        begun = self._begun(flow)
+    def _start_flow(self, flow: Flow, begun: Begun) -> None:
         self._running.append(patiently(lambda: self._starter.start(flow, begun)))
 
     def _begun(self, flow: Flow) -> Begun:
@@ -172,19 +177,17 @@ class Run:
             raise InvalidPipeline(
                 f"flow {flow.name!r} has begun already, so --from comes too late: use 'pipeline backfill'"
             )
-        committed = home.committed(flow.name, (each.name for each in topics))
-        state = self.states[flow.name]
-        state.position = dict(begun.offsets) if committed is None else {**begun.offsets, **committed[1]}
+        self._group.begin(flow.name, (each.name for each in topics), begun)
         return begun
 
     def _look(self, watch: Watch) -> None:
         """See how far everything is, and tell it."""
+        self._group.look()
         ends = self._ends()
         for each in self._running:
             state = self.states[each.flow.name]
             _update(state, each)
-            state.lag = lag_of(state.position, ends)
-        self._publish()
+            state.lag = lag_of(self._group.position(each.flow.name), ends)
         watch(list(self.states.values()))
         now = time.monotonic()
         if now - self._told > _TELL_EVERY:
@@ -192,26 +195,12 @@ class Run:
             self._write_down("running")
 
     def _ends(self) -> Offsets:
-        partitions = {at for each in self._running for at in self.states[each.flow.name].position}
+        partitions = {at for each in self._running for at in self._group.position(each.flow.name)}
         try:
             return self._cluster.ends(partitions)
         except (Refused, Unreachable) as problem:
             self._warn(f"the cluster does not say where topics end: {problem}")
             return {}
-
-    def _publish(self) -> None:
-        """Commit, for the group, up to where every flow has read."""
-        least: Offsets = {}
-        for state in self.states.values():
-            for at, offset in state.position.items():
-                least[at] = min(offset, least.get(at, offset))
-        news = {at: offset for at, offset in least.items() if self._published.get(at) != offset}
-        try:
-            self._cluster.publish(self._context.pipeline.name, news)
-        except (Refused, Unreachable) as problem:
-            self._warn(f"progress could not be told to the cluster: {problem}")
-            return
-        self._published |= news
 
     def _warn(self, text: str) -> None:
         """Say *text*, once as long as nothing else is to be said."""
@@ -223,10 +212,10 @@ class Run:
         for each in self._running:
             for query in each.queries:
                 query.stop()
+        self._group.settle()
         for each in self._running:
             self._settle(each)
         if self._running:
-            self._publish()
             self._write_down("stopped")
 
     def _settle(self, each: Running) -> None:
@@ -235,13 +224,10 @@ class Run:
         _update(state, each)
         if state.state == "running":
             state.state = "stopped"
-        found = self._context.home.committed(
-            each.flow.name, (topic.name for topic in each.flow.topics.values())
-        )
+        found = self._context.home.committed(each.flow.name, ())
         if found is not None:
             state.batch = found[0]
-            state.position |= found[1]
-        state.lag = lag_of(state.position, self._ends())
+        state.lag = lag_of(self._group.position(each.flow.name), self._ends())
 
     def _write_down(self, word: str) -> None:
         document = {
@@ -264,8 +250,6 @@ def _update(state: FlowState, running: Running) -> None:
     state.rows = max(state.rows, counts.rows)
     state.batch = progress["batchId"]
     state.rows_per_second = progress["processedRowsPerSecond"] if progress["numInputRows"] else 0.0
-    names = [each.name for each in running.flow.topics.values()]
-    state.position |= offsets_of((each["endOffset"] for each in progress["sources"]), names)
 
 
 def failure(running: Running) -> str | None:

@@ -31,6 +31,7 @@ def table_options(context: Context, table: Table) -> TableOptions:
         kind=one_of(f"{table}: kind", table.kind, KINDS),
         mode="upsert" if table.key else "append",
         key=table.key,
+        sequence_by=table.sequence_by,
         partition_by=table.partition_by,
         catalog=context.pipeline.catalog if table.kind == "iceberg" else None,
     )

@@ -20,7 +20,7 @@ _PIPELINE: Final = (
     "flows",
 )
 _FLOW: Final = ("from", "into", "sql", "expect", "bad_records", "mode", "every")
-_TEXTS: Final = ("json", "avro", "protobuf", "plain", "start", "kind")
+_TEXTS: Final = ("json", "avro", "protobuf", "plain", "start", "kind", "sequence_by")
 
 
 def read_yaml(text: str, where: str) -> Pipeline:

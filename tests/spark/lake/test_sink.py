@@ -12,6 +12,7 @@ pytest.importorskip("deltalake", reason='deltalake is not installed: pip install
 from tests.spark.lake.support import KINDS, options, prepared, read, sizes
 
 from millstream.spark.lake import Incompatible, table_once
+from millstream.spark.words import InvalidOption
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.parametrize("kind", KINDS)]
 
@@ -89,6 +90,28 @@ def test_of_a_batch_the_last_row_of_a_key_stays(spark: Any, kind: str, tmp_path:
     assert rows(kind, tmp_path, "word", "n", "note") == Counter(
         [("w0", 3, "w0"), ("w1", 4, "w1"), ("w2", 2, "w2")]
     )
+
+
+def test_of_a_key_the_greatest_row_stays_in_whichever_batch_it_came(
+    spark: Any, kind: str, tmp_path: Path
+) -> None:
+    chosen = options(
+        kind, tmp_path, mode="upsert", key=("word",), sequence_by="n", partition_by=("hour(ts)",)
+    )
+    write = table_once("greatest", chosen, query_id="q")
+    frame = spark.sql(
+        """select concat('w', id % 3) as word, 99 - id as n, timestamp_millis(id % 3 * 3600000) as ts
+           from range(100)"""
+    ).coalesce(1)
+
+    write(frame.where("n between 20 and 80"), 0)
+    assert rows(kind, tmp_path, "word", "n") == Counter([("w0", 78), ("w1", 80), ("w2", 79)])
+    write(frame.where("n < 79 or n = 98"), 1)  # one is newer, one is as it was, one is older
+    assert rows(kind, tmp_path, "word", "n") == Counter([("w0", 78), ("w1", 98), ("w2", 79)])
+    write(frame.where("n < 90").select("ts", "n", "word"), 2)
+    assert rows(kind, tmp_path, "word", "n") == Counter([("w0", 87), ("w1", 98), ("w2", 88)])
+    with pytest.raises(InvalidOption, match="its sequence_by is n, and there is no such column"):
+        write(frame.drop("n"), 3)
 
 
 def test_narrow_columns_are_widened_and_others_refused(spark: Any, kind: str, tmp_path: Path) -> None:

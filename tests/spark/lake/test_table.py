@@ -64,8 +64,11 @@ def test_a_batch_without_rows_is_remembered_too(kind: str, tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("mode", ["append", "upsert"])
-def test_of_two_drivers_only_one_commits(kind: str, mode: str, tmp_path: Path) -> None:
-    """The other looked, found nothing, and was overtaken before it committed."""
+@pytest.mark.parametrize("whose", ["ours", "theirs"])
+def test_of_two_drivers_only_one_commits(kind: str, mode: str, whose: str, tmp_path: Path) -> None:
+    """The other looked, found nothing, and was overtaken before it committed; whoever made the table."""
+    if whose == "theirs":
+        made_by_others(kind, tmp_path, [])
     table, other = prepared(kind, tmp_path), prepared(kind, tmp_path)
     append(table, batch(0), [1])
     ours, theirs = files(table, batch(1), [2, 3]), files(other, batch(1), [3, 2])
@@ -169,6 +172,49 @@ def test_rows_with_the_same_key_give_way(kind: str, tmp_path: Path) -> None:
     assert {n for n, word in now.items() if word == "new"} == {3, 99, 200}
 
 
+def sequenced(*some: tuple[int, int | None, str]) -> pa.Table:
+    schema = pa.schema([("n", pa.int64()), ("at", pa.int32()), ("word", pa.string())])
+    return pa.table(dict(zip(schema.names, map(list, zip(*some, strict=True)), strict=True)), schema=schema)
+
+
+def test_of_two_rows_with_a_key_the_greater_stays_whichever_came_first(kind: str, tmp_path: Path) -> None:
+    """What lies where the row came last stays as it is: files, partitions, columns, the batch's number."""
+    schema = pa.schema([("n", pa.int64()), ("word", pa.string()), ("at", pa.int64())])
+    table = prepared(kind, tmp_path, schema)
+    first = sequenced((1, 5, "old"), (2, 5, "old"), (3, None, "old"), (4, 5, "old"), (5, None, "old"))
+    second = sequenced(
+        (1, 4, "late"), (2, 5, "new"), (3, 1, "new"), (4, None, "late"), (5, None, "new"), (6, None, "new")
+    )
+    for number, some in enumerate([first, second, second, first]):
+        once = batch(number)
+        assert table.upsert(files(table, once, some.slice(0, 3), some.slice(3)), ("n",), once, "at")
+        assert table.holds(once)
+        if number == 0:
+            continue
+        found = {row["n"]: (row["at"], row["word"]) for row in rows(kind, tmp_path)}
+        assert len(found) == len(rows(kind, tmp_path))
+        came_last = number == 3
+        assert found == {
+            1: (5, "old"),
+            2: (5, "old" if came_last else "new"),
+            3: (1, "new"),
+            4: (5, "old"),
+            5: (None, "old" if came_last else "new"),
+            6: (None, "new"),
+        }
+
+
+def test_a_batch_of_which_every_row_is_too_late_is_remembered(kind: str, tmp_path: Path) -> None:
+    schema = pa.schema([("n", pa.int64()), ("word", pa.string()), ("at", pa.int64())])
+    table = prepared(kind, tmp_path, schema)
+    table.upsert(files(table, batch(0), sequenced((1, 5, "old"))), ("n",), batch(0), "at")
+
+    assert table.upsert(files(table, batch(1), sequenced((1, 4, "late"))), ("n",), batch(1), "at")
+    assert table.holds(batch(1))
+    assert not table.upsert(files(table, batch(1), sequenced((1, 6, "twice"))), ("n",), batch(1), "at")
+    assert rows(kind, tmp_path) == [{"n": 1, "word": "old", "at": 5}]
+
+
 def test_a_key_of_several_columns_some_of_them_null(kind: str, tmp_path: Path) -> None:
     schema = pa.schema([("n", pa.int64()), ("word", pa.string()), ("value", pa.list_(pa.int32()))])
     table = prepared(kind, tmp_path, schema)
@@ -223,15 +269,20 @@ def test_what_columns_there_are(kind: str, tmp_path: Path) -> None:
     assert schema.names == ["n", "word"]
 
 
-def test_a_table_that_was_there_before_can_be_added_to(kind: str, tmp_path: Path) -> None:
+def made_by_others(kind: str, folder: Path, some: list[int]) -> None:
+    """A table such as anybody's, who knows nothing of us."""
     if kind == "delta":
         from deltalake import write_deltalake
 
-        write_deltalake(tmp_path / "warehouse/lake/orders", numbers([0]))
+        write_deltalake(folder / "warehouse/lake/orders", numbers(some))
     else:
-        catalog = open_catalog(tmp_path / "warehouse")
+        catalog = open_catalog(folder / "warehouse")
         catalog.create_namespace("lake")
-        catalog.create_table("lake.orders", SCHEMA).append(numbers([0]))
+        catalog.create_table("lake.orders", SCHEMA).append(numbers(some))
+
+
+def test_a_table_that_was_there_before_can_be_added_to(kind: str, tmp_path: Path) -> None:
+    made_by_others(kind, tmp_path, [0])
 
     table = prepared(kind, tmp_path)
     assert append(table, batch(0), [1])
@@ -246,6 +297,7 @@ def test_a_table_that_was_there_before_can_be_added_to(kind: str, tmp_path: Path
         ({"name": "orders"}, r"namespace\.name"),
         ({"mode": "upsert"}, "needs a key"),
         ({"key": ("n",)}, "key is for mode upsert"),
+        ({"sequence_by": "n"}, "sequence_by is for mode upsert"),
         ({"mode": "replace"}, "append or upsert"),
         ({"partition_by": ("week(ts)",)}, r"write a column, or year"),
     ],

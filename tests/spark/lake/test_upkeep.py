@@ -1,7 +1,9 @@
 """Tables kept in order: small files packed, old snapshots forgotten, files of nobody swept."""
 
 import os
+import threading
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -44,7 +46,7 @@ def noise(first: int, count: int) -> pa.Table:
 
 
 def test_small_files_become_files_of_the_target_size_and_no_row_changes(kind: str, tmp_path: Path) -> None:
-    """Readable throughout: a reader that began before finds what was there when it began."""
+    """Readable throughout: by one that began before, and by one that reads over and over meanwhile."""
     table = prepared(kind, tmp_path)
     for number in range(20):
         once = batch(number)
@@ -54,8 +56,16 @@ def test_small_files_become_files_of_the_target_size_and_no_row_changes(kind: st
     reader = before_reader(kind, tmp_path)
     assert len(sizes(kind, tmp_path)) == 200
 
-    done = table.compact(TARGET)
+    over = threading.Event()
+    with ThreadPoolExecutor(1) as pool:
+        reading = pool.submit(sums_until, over, kind, tmp_path)
+        try:
+            done = table.compact(TARGET)
+        finally:
+            over.set()
+    sums = reading.result()
 
+    assert set(sums) == {(2000, sum(range(2000)))}
     after = sizes(kind, tmp_path)
     assert 0 < len(after) < 10
     assert all(TARGET * 0.5 < size < TARGET * 1.5 for size in sorted(after)[1:])  # one has what is left over
@@ -69,6 +79,15 @@ def test_small_files_become_files_of_the_target_size_and_no_row_changes(kind: st
     assert table.append(files(table, once, [5000]), once)
     assert not table.append(files(table, batch(3), [5001]), batch(3))
     assert len(rows(kind, tmp_path)) == 2001
+
+
+def sums_until(over: threading.Event, kind: str, folder: Path) -> list[tuple[int, int]]:
+    """How many rows the table has, and their sum, looked at until it is *over*."""
+    found: list[tuple[int, int]] = []
+    while not found or not over.is_set():
+        numbers = read(kind, folder)["n"].to_pylist()
+        found.append((len(numbers), sum(numbers)))
+    return found
 
 
 def before_reader(kind: str, folder: Path) -> Any:

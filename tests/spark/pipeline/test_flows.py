@@ -157,8 +157,55 @@ def test_what_history_would_spoil_is_refused_before_anything_is_done(bench: Benc
 
     with pytest.raises(InvalidPipeline, match="flow 'deduped' keeps state"):
         replay(context, bench.spark, pipeline.flows["deduped"])
+    with pytest.raises(InvalidPipeline, match="flow 'keyed' has bad records, and table"):
+        replay(context, bench.spark, pipeline.flows["keyed"])
     for flow in ("plain", "counted"):
         assert replay(context, bench.spark, pipeline.flows[flow]) is None, "none of its records is bad"
+
+
+@pytest.mark.parametrize("kind", ["iceberg", pytest.param("delta", marks=pytest.mark.long)])
+def test_a_table_that_is_told_which_row_is_newer_takes_history_and_bad_records_in_later(
+    bench: Bench, kind: str
+) -> None:
+    """What a live run makes of all records in order is what it comes to, however late some are put in."""
+    from deltalake import DeltaTable
+
+    from millstream.pipeline.again import backfills, replay
+    from millstream.pipeline.context import settle
+    from millstream.pipeline.run import finish
+
+    name = f"told_{kind}"
+
+    def made(schema: str) -> Pipeline:
+        pipeline = bench.pipeline(name)
+        into = table("lake.told", key="id", sequence_by="changed", kind=kind)
+        columns = ("id", "CAST(amount AS double) AS amount", "_record.offset AS changed")
+        pipeline.add("keep", topic(name, json=schema), into, lambda frame: frame.selectExpr(*columns))
+        return pipeline
+
+    bench.topics.create(name)
+    bench.send(name, [order(n) for n in range(10)], partitions=1)  # what was before
+    bench.run(made(SCHEMA), start="end")
+    late = [order(n, amount=f"{n + 100}") for n in (1, 2, 3, 11)]  # text, which is no double
+    bench.send(name, [*late, *(order(n, amount=n + 200.0) for n in (2, 3, 4, 5, 12))], partitions=1)
+    bench.run(made(SCHEMA))
+
+    fixed = made(SCHEMA.replace("double", "string"))
+    (start,) = backfills(settle(fixed), bench.spark, fixed.flows.values(), "start", None)
+    assert finish(start, lambda states: None, threading.Event()).rows == 10
+    again = replay(settle(fixed), bench.spark, fixed.flows["keep"])
+    assert again is not None
+    done = finish(again, lambda states: None, threading.Event())
+    assert (done.rows, done.bad) == (4, 0)
+
+    if kind == "iceberg":
+        found = bench.table(fixed, "lake.told")
+    else:
+        found = DeltaTable(bench.folder / "warehouse/lake/told").to_pyarrow_table().to_pylist()
+    newest = {n: float(n) for n in range(10)} | {n: n + 100.0 for n in (1, 2, 3, 11)}
+    newest |= {n: n + 200.0 for n in (2, 3, 4, 5, 12)}
+    assert len(found) == len(newest)
+    assert {row["id"]: row["amount"] for row in found} == {f"o{n}": amount for n, amount in newest.items()}
 
 
 @pytest.mark.long
@@ -270,6 +317,45 @@ def test_a_stream_is_joined_with_a_table_and_plain_values_are_read(bench: Bench)
     assert sorted(each["name"] for each in bench.values("answers")) == ["name 0", "name 2", "name 2"]
     (wrong,) = bench.table(pipeline, "lake.joined_bad")
     assert (wrong["flow"], wrong["reason"], wrong["value"]) == ("answers", "value is no bigint: x", b"x")
+
+
+def test_two_streams_are_joined_though_one_comes_a_run_later(bench: Bench) -> None:
+    """The guide's example; what is no good of either is set aside."""
+    from pyspark.sql import functions as F  # noqa: N812  as everybody calls it
+
+    for name in ("bought", "paid-for", "paid"):
+        bench.topics.create(name)
+    pipeline = bench.pipeline("joining")
+
+    @pipeline.flow(
+        source={
+            "bought": topic("bought", json="id string not null, ts timestamp", watermark="ts 1 hour"),
+            "payments": topic(
+                "paid-for", json="order_id string not null, at timestamp", watermark="at 1 hour"
+            ),
+        },
+        into=topic("paid", key="id"),
+    )
+    def paid(bought: Any, payments: Any) -> Any:
+        in_time = F.expr("id = order_id AND at BETWEEN ts AND ts + INTERVAL 1 HOUR")
+        return bought.join(payments, in_time).select("id", "at")
+
+    def payment(n: int, hour: int = 0) -> dict[str, Any]:
+        return {"order_id": f"o{n}", "at": f"2026-11-01T{hour:02}:30:00Z"}
+
+    bench.send("bought", [*(order(n) for n in range(4)), b"nope"], partitions=1)
+    bench.run(pipeline)
+    assert bench.values("paid") == []
+    bench.send("paid-for", [payment(0), payment(1, hour=2), payment(3), b"neither"], partitions=1)
+    states = bench.run(pipeline)
+
+    assert sorted((each["id"], each["at"]) for each in bench.values("paid")) == [
+        ("o0", "2026-11-01T00:30:00.000Z"),
+        ("o3", "2026-11-01T00:30:00.000Z"),
+    ]
+    wrong = bench.table(pipeline, "lake.joining_bad")
+    assert {(row["source"], row["value"]) for row in wrong} == {("bought", b"nope"), ("payments", b"neither")}
+    assert (states["paid"].state, bench.lag("joining")) == ("done", 0)
 
 
 def test_an_expectation_may_stop_the_flow_and_new_columns_appear(bench: Bench) -> None:

@@ -37,7 +37,8 @@ def command(
     """Put what was in the topics before the pipeline of FILE began into the same tables and topics.
 
     Flows that keep state, or read no topic, have no way to take history in
-    behind what they have read: it is refused, and nothing is done.
+    behind what they have read, nor has a table with a key and no sequence_by:
+    it is refused, and nothing is done.
 
     What was filled in once is not filled in again: a backfill that was
     stopped is completed by running it again.

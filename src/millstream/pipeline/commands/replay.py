@@ -24,6 +24,10 @@ def command(asked: Asked, only: tuple[str, ...], master: str, confs: tuple[str, 
     Those that are good now go where they belong; the others are added to the
     table of bad records once more. Nothing is put through twice, however often
     this is run, and the pipeline may be running meanwhile.
+
+    Flows that keep state are refused, and so are flows into a table with a key
+    and no sequence_by, where old rows would replace newer ones: then nothing
+    is done, unless --flow says which flows to do.
     """
     context = asked.context()
     from millstream.pipeline.again import replay
@@ -35,8 +39,9 @@ def command(asked: Asked, only: tuple[str, ...], master: str, confs: tuple[str, 
     with spark_session(context, master, confs) as spark:
         try:
             with stopping(lambda: None) as stopped, progress(out) as watch:
-                for flow in chosen(context.pipeline, only):
-                    start = replay(context, spark, flow)
+                flows = chosen(context.pipeline, only)
+                starts = [replay(context, spark, flow) for flow in flows]  # all, or none is done
+                for start in starts:
                     if start is not None:
                         states.append(finish(start, watch, stopped))
         except FlowFailed as problem:

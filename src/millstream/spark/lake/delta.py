@@ -102,15 +102,12 @@ class DeltaLakeTable(LakeTable):
         def attempt(table: DeltaTable) -> bool:
             if _holds(table, once):
                 return False
-            partitions = table.metadata().partition_columns
-            table.create_write_transaction(
-                added, "append", table.schema(), partitions, commit_properties=_commit(once)
-            )
+            _add(table, added, once)
             return True
 
         return self._until_committed(attempt)
 
-    def upsert(self, folder: str, key: tuple[str, ...], once: Once) -> bool:
+    def upsert(self, folder: str, key: tuple[str, ...], once: Once, sequence_by: str | None = None) -> bool:
         if not parquet_files(folder):  # a merge of nothing would not be committed
             return self.append(folder, once)
 
@@ -126,7 +123,13 @@ class DeltaLakeTable(LakeTable):
                 streamed_exec=False,  # so that files that cannot hold the keys are not read
                 commit_properties=_commit(once),
             )
-            merge.when_matched_update_all().when_not_matched_insert_all().execute()
+            unless = None
+            if sequence_by is not None:
+                unless = f'old."{sequence_by}" IS NULL OR new."{sequence_by}" >= old."{sequence_by}"'
+            merge.when_matched_update_all(predicate=unless).when_not_matched_insert_all().execute()
+            if not _holds(table, once):
+                # No row was new enough, and a merge that changes nothing is not committed.
+                _add(table, [], once)
             return True
 
         done = self._until_committed(attempt)
@@ -215,6 +218,13 @@ def _application(once: Once) -> str:
 def _holds(table: DeltaTable, once: Once) -> bool:
     found = table.transaction_version(_application(once))
     return found is not None and int(found) >= once.batch_id
+
+
+def _add(table: DeltaTable, added: list[AddAction], once: Once) -> None:
+    partitions = table.metadata().partition_columns
+    table.create_write_transaction(
+        added, "append", table.schema(), partitions, commit_properties=_commit(once)
+    )
 
 
 def _commit(once: Once) -> CommitProperties:

@@ -22,7 +22,7 @@ from pyiceberg.transforms import IdentityTransform, parse_transform
 from millstream.spark.lake.files import delete_files, parquet_files
 from millstream.spark.lake.iceberg_files import Rewritten
 from millstream.spark.lake.iceberg_upkeep import expire_snapshots, packed, sweep_files
-from millstream.spark.lake.iceberg_upsert import without_keys
+from millstream.spark.lake.iceberg_upsert import replacing
 from millstream.spark.lake.partitions import PartitionBy, span_expression
 from millstream.spark.lake.table import Compacted, Contended, LakeTable, check_fits, folder_name, pause
 from millstream.spark.once import Once
@@ -89,14 +89,9 @@ class IcebergTable(LakeTable):
         found = [f"{folder}/{path}" for path, *_ in parquet_files(folder)]
         return self._commit(once, lambda table: Rewritten(added=_data_files(table, found)))
 
-    def upsert(self, folder: str, key: tuple[str, ...], once: Once) -> bool:
+    def upsert(self, folder: str, key: tuple[str, ...], once: Once, sequence_by: str | None = None) -> bool:
         found = [f"{folder}/{path}" for path, *_ in parquet_files(folder)]
-
-        def change(table: Any) -> Rewritten:
-            kept = without_keys(table, key, found)
-            return Rewritten(kept.removed, kept.added + _data_files(table, found), kept.written)
-
-        return self._commit(once, change)
+        return self._commit(once, lambda table: replacing(table, key, found, sequence_by))
 
     def compact(self, target_bytes: int) -> Compacted:
         done = Compacted()

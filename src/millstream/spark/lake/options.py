@@ -23,7 +23,8 @@ class TableOptions:
     """A table, `namespace.name`, in *warehouse*: a folder, or a URL that pyarrow knows.
 
     Mode `append` adds rows; `upsert` lets a row take the place of the one that
-    has the same *key* (of several in one batch the last stays). A table that
+    has the same *key* (of several in one batch the last stays), unless that is
+    greater in the column *sequence_by*, if one is given. A table that
     is made is partitioned by *partition_by*: columns, or `year(ts)`,
     `month(ts)`, `day(ts)`, `hour(ts)`, all in UTC; one that is there stays
     as it is. *catalog* gives pyiceberg's properties of a catalog other than
@@ -35,6 +36,7 @@ class TableOptions:
     kind: Kind = "iceberg"
     mode: Mode = "append"
     key: tuple[str, ...] = ()
+    sequence_by: str | None = None
     partition_by: tuple[str, ...] = ()
     catalog: Mapping[str, str] | None = field(default=None, repr=False)
 
@@ -49,6 +51,8 @@ class TableOptions:
             )
         if self.mode == "append" and self.key:
             raise InvalidOption(f"table {self.name}: key is for mode upsert")
+        if self.mode == "append" and self.sequence_by is not None:
+            raise InvalidOption(f"table {self.name}: sequence_by is for mode upsert")
         if self.catalog is not None and self.kind == "delta":
             raise InvalidOption(f"table {self.name}: a Delta table has no catalog; it lies in the warehouse")
         self.partitions()

@@ -1,6 +1,6 @@
 """Streams into lake tables, exactly once: Spark writes the files, the driver commits them."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any, Final
 
 import pyarrow as pa
@@ -37,11 +37,11 @@ def table_once(
         if table.holds(once):
             return False
         if options.mode == "upsert":
-            frame = _last_of_each(frame, options.name, options.key)
+            frame = _last_of_each(frame, options)
         folder = table.folder(once)
         _write(table, frame, folder)
         if options.mode == "upsert":
-            taken = table.upsert(folder, options.key, once)
+            taken = table.upsert(folder, options.key, once, options.sequence_by)
         else:
             taken = table.append(folder, once)
         if not taken:
@@ -89,19 +89,26 @@ def _cast(frame: Any, schema: pa.Schema) -> Any:
     return frame.select(*found)
 
 
-def _last_of_each(frame: Any, table: str, key: Iterable[str]) -> Any:
-    """Of rows with the same key the last, in the order in which they were read."""
+def _last_of_each(frame: Any, options: TableOptions) -> Any:
+    """Of rows with the same key the last, as the table tells it or in the order in which they were read."""
     from pyspark.sql import Window
     from pyspark.sql import functions as f
 
-    for name in key:
-        if name not in frame.columns:
-            raise InvalidOption(f"table {table}: its key is {name}, and there is no such column in the batch")
-    columns = [f"`{name}`" for name in key]
-    latest = Window.partitionBy(*columns).orderBy(f.desc(_PLACE))
+    for name in options.key:
+        _check_column(frame, options.name, "its key", name)
+    order = [f.desc(_PLACE)]
+    if options.sequence_by is not None:
+        _check_column(frame, options.name, "its sequence_by", options.sequence_by)
+        order.insert(0, f.desc_nulls_last(f"`{options.sequence_by}`"))
+    latest = Window.partitionBy(*(f"`{name}`" for name in options.key)).orderBy(*order)
     placed = frame.withColumn(_PLACE, f.monotonically_increasing_id())
     ranked = placed.withColumn("millstream_rank", f.row_number().over(latest))
     return ranked.where("millstream_rank = 1").drop("millstream_rank", _PLACE)
+
+
+def _check_column(frame: Any, table: str, what: str, name: str) -> None:
+    if name not in frame.columns:
+        raise InvalidOption(f"table {table}: {what} is {name}, and there is no such column in the batch")
 
 
 def arrow_schema(frame: Any) -> pa.Schema:

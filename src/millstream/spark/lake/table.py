@@ -68,8 +68,13 @@ class LakeTable(ABC):
         """Make the rows in *folder* part of the table as the batch *once*; False if they already are."""
 
     @abstractmethod
-    def upsert(self, folder: str, key: tuple[str, ...], once: Once) -> bool:
-        """Likewise, and rows of the table that have the same *key* as one of them are gone."""
+    def upsert(self, folder: str, key: tuple[str, ...], once: Once, sequence_by: str | None = None) -> bool:
+        """Likewise, and rows of the table that have the same *key* as one of them are gone.
+
+        If there is a column *sequence_by*, a row of the table that is greater
+        in it stays, and the one in *folder* is left out; none is less than any.
+        No two rows in *folder* have the same key.
+        """
 
     @abstractmethod
     def compact(self, target_bytes: int) -> Compacted:
