@@ -10,6 +10,7 @@ struct job {
     int port;
     int connections;
     int in_flight;      /* requests a connection may have under way */
+    int awake;          /* never sleep while waiting for answers */
     int messages;       /* in a request, where the protocol has such */
     int size;           /* bytes of a message's value */
     int partitions;     /* of so many, connection i writes to partition i, then to i + connections, and so on */

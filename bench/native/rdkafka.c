@@ -27,23 +27,45 @@ static double used(void) {
     return (double)(r.ru_utime.tv_sec + r.ru_stime.tv_sec) + (double)(r.ru_utime.tv_usec + r.ru_stime.tv_usec) * 1e-6;
 }
 
-/* Seconds of processor time that the busiest thread has had. */
-static double busiest(void) {
-    DIR *threads = opendir("/proc/self/task");
-    double most = 0;
-    for (struct dirent *entry; threads && (entry = readdir(threads));) {
-        char path[300], text[1024] = "";
-        unsigned long user = 0, system = 0;
-        snprintf(path, sizeof path, "/proc/self/task/%s/stat", entry->d_name);
-        FILE *file = fopen(path, "r");
+/* Seconds of processor time that each thread has had by now: those we know, in the order they were met. */
+enum { THREADS = 64 };
+static struct {
+    char id[32];
+    double before, seconds;
+} threads[THREADS];
+static int known;
+
+static void look(void) {
+    DIR *tasks = opendir("/proc/self/task");
+    for (struct dirent *entry; tasks && (entry = readdir(tasks));) {
+        char path[300];
+        unsigned long long nanoseconds = 0;
+        snprintf(path, sizeof path, "/proc/self/task/%s/schedstat", entry->d_name);
+        FILE *file = entry->d_name[0] == '.' ? NULL : fopen(path, "r");
         if (!file) continue;
-        if (!fread(text, 1, sizeof text - 1, file)) text[0] = 0;
+        if (fscanf(file, "%llu", &nanoseconds) != 1) nanoseconds = 0;
         fclose(file);
-        char *after = strrchr(text, ')');
-        if (after) sscanf(after + 2, "%*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu", &user, &system);
-        double seconds = (double)(user + system) / (double)sysconf(_SC_CLK_TCK);
-        if (seconds > most) most = seconds;
+        int at = 0;
+        while (at < known && strcmp(threads[at].id, entry->d_name)) at++;
+        if (at == THREADS) continue;
+        if (at == known) snprintf(threads[known++].id, sizeof threads[at].id, "%s", entry->d_name);
+        threads[at].seconds = (double)nanoseconds * 1e-9;
     }
+    if (tasks) closedir(tasks);
+}
+
+/* What was used until now does not count. */
+static void forget(void) {
+    look();
+    for (int i = 0; i < known; i++) threads[i].before = threads[i].seconds;
+}
+
+/* What the busiest thread has used since. */
+static double busiest(void) {
+    double most = 0;
+    look();
+    for (int i = 0; i < known; i++)
+        if (threads[i].seconds - threads[i].before > most) most = threads[i].seconds - threads[i].before;
     return most;
 }
 
@@ -81,6 +103,7 @@ static double produce(rd_kafka_conf_t *conf, const char *name, long count, size_
     rd_kafka_topic_t *topic = rd_kafka_topic_new(client, name, NULL);
     char *value = malloc(size);
     for (size_t i = 0; i < size; i++) value[i] = (char)(' ' + i * 31 % 95);
+    forget();
     double began = now();
     for (long sent = 0; sent < count;) {
         if (rd_kafka_produce(topic, 0, RD_KAFKA_MSG_F_COPY, value, size, NULL, 0, NULL) == 0) sent++;
@@ -101,7 +124,7 @@ static double consume(rd_kafka_conf_t *conf, const char *name, long count) {
     double began = 0;
     while (delivered < count) {
         ssize_t got = rd_kafka_consume_batch(topic, 0, 1000, some, 10000);
-        if (got > 0 && began == 0) began = now();
+        if (got > 0 && began == 0) forget(), began = now();
         for (ssize_t i = 0; i < got; i++) {
             if (!some[i]->err) delivered++;
             rd_kafka_message_destroy(some[i]);
