@@ -36,6 +36,9 @@ class MemoryLog(ChangeLog):
     def partitions(self) -> int:
         return PARTITIONS
 
+    def is_empty(self, partition: int) -> bool:
+        return not self.records[partition]
+
     def append(
         self, partition: int, records: list[Record], writer: Writer | None = None
     ) -> "asyncio.Future[None]":
@@ -113,8 +116,9 @@ def groups_over(
     config: GroupConfig = CONFIG,
     topics: SomeTopics | None = None,
     clock: Clock | None = None,
+    random: Random | None = None,
 ) -> Groups:
-    return Groups(log, topics or SomeTopics(), clock or LoopClock(), Random(1), lambda: config)
+    return Groups(log, topics or SomeTopics(), clock or LoopClock(), random or Random(1), lambda: config)
 
 
 def simulated(main: Callable[[], Coroutine[Any, Any, T]], seed: int = 1) -> T:

@@ -489,3 +489,42 @@ def test_a_node_that_stops_sends_everyone_away() -> None:
         assert groups.waiting == 0
 
     simulated(main)
+
+
+def test_the_first_group_of_all_is_served_at_once() -> None:
+    async def main() -> None:
+        groups = groups_over(MemoryLog())
+        groups.start()
+        await groups.ready()
+
+        assert isinstance(await groups.join("g", a_join()), Joined), "there is nothing to be loaded"
+        groups.stop()
+
+    simulated(main)
+
+
+def test_what_is_asked_while_groups_are_loaded_is_to_be_asked_again() -> None:
+    async def main() -> None:
+        log = MemoryLog()
+        before = await started(log)
+        await before.commit_offsets("g", commit(NewOffset("t", 0, 42)))
+        before.stop()
+
+        groups = groups_over(log)
+        groups.start()
+        assert await code_of(groups.fetch_offsets("g", None)) is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+        await groups.ready()
+        assert offset_of(await groups.fetch_offsets("g", None)) == 42
+        groups.stop()
+
+    simulated(main)
+
+
+def test_a_node_without_groups_that_stops_takes_none() -> None:
+    async def main() -> None:
+        groups = await started(MemoryLog())
+        groups.stop()
+        assert await code_of(groups.join("g", a_join())) is ErrorCode.NOT_COORDINATOR
+        assert 0 <= groups.partition_of("g") < PARTITIONS
+
+    simulated(main)

@@ -34,8 +34,9 @@ class World:
 
     def __init__(self, random: Random) -> None:
         self.random = random
+        self._ids = Random(1)  # goes on when the node crashes: no two members get the same
         self.log = MemoryLog(delay=self._commit_delay)
-        self.groups = groups_over(self.log, CONFIG)
+        self.groups = groups_over(self.log, CONFIG, random=self._ids)
         self.acked: dict[int, int] = {}
         self.last_offset = 0
         self.trouble = True
@@ -46,7 +47,7 @@ class World:
     def crash(self) -> None:
         """The process is gone, and callers with it; of what was appended, all happens to be there."""
         self.groups.stop()
-        self.groups = groups_over(self.log, CONFIG)
+        self.groups = groups_over(self.log, CONFIG, random=self._ids)
         self.groups.start()
 
 

@@ -1,5 +1,6 @@
 """The command line itself: help, mistakes, and what a start costs."""
 
+import gc
 import subprocess
 import sys
 
@@ -90,9 +91,39 @@ def test_completion_is_a_script_for_the_shell(capsys: pytest.CaptureFixture[str]
 
 def test_a_start_imports_neither_tables_nor_other_commands() -> None:
     """`serve` must be up within half a second; what it does not use it must not pay for."""
-    program = "import sys, millstream.cli.main; print(*sorted(sys.modules))"
-    loaded = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=True
-    ).stdout.split()
+    assert not {"asyncio", "rich", "millstream.cli.produce", "millstream.client.cluster"} & imported_by(
+        "millstream.cli.main"
+    )
 
-    assert not {"asyncio", "rich", "millstream.cli.produce", "millstream.client.cluster"} & set(loaded)
+
+def test_a_node_that_starts_imports_nothing_that_only_some_need() -> None:
+    slow = {"argparse", "difflib", "email", "importlib.metadata", "shutil", "tomllib", "zipfile"}
+    rooms = {
+        "millstream.broker.group_keeper",
+        "millstream.gateways.http.node",
+        "millstream.gateways.jsonl",
+        "millstream.gateways.kafka.faults",
+        "millstream.gateways.text",
+        "millstream.groups.group",
+        "millstream.groups.outcomes",
+    }
+
+    assert not (slow | rooms) & imported_by("millstream.cli.serve")
+
+
+def imported_by(module: str) -> set[str]:
+    """All that is imported by who imports *module*."""
+    program = f"import sys, {module}; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    return set(done.stdout.split())
+
+
+@pytest.mark.parametrize("collects", [True, False])
+def test_the_collector_is_left_as_it_was(capsys: pytest.CaptureFixture[str], collects: bool) -> None:
+    collected = gc.isenabled()
+    try:
+        (gc.enable if collects else gc.disable)()
+        assert run(capsys, "completion", "bash")[0] == 0
+        assert gc.isenabled() is collects
+    finally:
+        (gc.enable if collected else gc.disable)()

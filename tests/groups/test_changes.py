@@ -17,7 +17,6 @@ from millstream.groups.changes import (
     OffsetSaved,
     SavedGroup,
     SavedMember,
-    coordinator_partition,
     decode,
     encode,
 )
@@ -122,22 +121,6 @@ def test_the_first_kind_of_offset_key_is_read_too() -> None:
 def test_kinds_we_do_not_keep_are_passed_over() -> None:
     for kind in (*range(9, 16), *range(17, 20)):
         assert decode(kind.to_bytes(2, "big") + b"\0\1g", b"\0\0whatever") is None
-
-
-@pytest.mark.parametrize(
-    ("group", "partition"),
-    [
-        ("", 0),
-        ("a", 47),
-        ("gröup", 32),
-        ("console-consumer-12345", 6),
-        ("🦀 crab", 10),  # hashed by UTF-16 units, of which a crab is two
-        ("polygenelubricants", 0),  # hashes to -2147483648, which has no absolute value
-        ("my-group", 12),
-    ],
-)
-def test_groups_are_where_kafkas_tools_look_for_them(group: str, partition: int) -> None:
-    assert coordinator_partition(group, 50) == partition
 
 
 texts = st.text(max_size=20)

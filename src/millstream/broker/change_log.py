@@ -39,6 +39,10 @@ class ChangeLog(ABC):
         """How many there are, or will be."""
 
     @abstractmethod
+    def is_empty(self, partition: int) -> bool:
+        """Whether *partition* holds nothing, or there is no such partition yet."""
+
+    @abstractmethod
     def append(
         self, partition: int, records: list[tuple[bytes, bytes | None]], writer: Writer | None = None
     ) -> asyncio.Future[None]:

@@ -13,6 +13,7 @@ from typing import Any, Final, Protocol, final
 
 from millstream.broker.change_log import ChangeLog, Ended, Writer
 from millstream.broker.group_errors import as_clients_know_it
+from millstream.cluster.coordinators import coordinator_partition
 from millstream.cluster.image import Topic
 from millstream.env.clock import Clock
 from millstream.errors import ErrorCode, Refused
@@ -23,7 +24,6 @@ from millstream.groups.changes import (
     OffsetRemoved,
     OffsetSaved,
     OffsetStaged,
-    coordinator_partition,
     decode,
     encode,
 )
@@ -110,6 +110,8 @@ class GroupKeeper:
         """Load all groups, partition by partition, while other work goes on; then look after them."""
         loop = asyncio.get_running_loop()
         self._partitions = self._log.partitions
+        # Where nothing is written nothing need be waited for: we may be called for the first group of all.
+        self._loaded = {each for each in range(self._partitions) if self._log.is_empty(each)}
         self._tasks = [loop.create_task(self._load_all()), loop.create_task(self._keep_up())]
 
     async def ready(self) -> None:
@@ -366,7 +368,7 @@ class GroupKeeper:
     # Loading
 
     async def _load_all(self) -> None:
-        for partition in range(self._partitions):
+        for partition in sorted(set(range(self._partitions)) - self._loaded):
             try:
                 for _ in self._load(partition):
                     await asyncio.sleep(0)

@@ -58,6 +58,15 @@ class InternalTopic(ChangeLog):
             return self._topics.topic(self.name).partitions
         return self._layout().partitions
 
+    def is_empty(self, partition: int) -> bool:
+        if self.name not in self._topics:
+            return True
+        try:
+            log = self._topics.hosted(self.name, partition).partition.log
+        except Refused:  # nobody knows: whoever reads it is told why
+            return False
+        return log.start_offset == log.end_offset
+
     def append(
         self, partition: int, records: list[tuple[bytes, bytes | None]], writer: Writer | None = None
     ) -> "asyncio.Future[None]":

@@ -100,6 +100,10 @@ class Topics:
             raise Refused(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"there is no partition {name}-{index}")
         return partitions[index]
 
+    def partitions(self, name: str) -> Sequence[Hosted]:
+        """All partitions of topic *name*, by index; for good, but they may become more, or be dropped."""
+        return self._hosted[name]
+
     def of(self, name: str) -> list[Hosted]:
         """Every partition of topic *name*; none if there is no such topic."""
         return list(self._hosted.get(name, ()))

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable, Set
 from dataclasses import replace
-from typing import final
+from typing import TYPE_CHECKING, final
 
 from millstream.broker.groups import Groups
 from millstream.broker.internal_topic import InternalTopic, Layout
@@ -15,12 +15,14 @@ from millstream.broker.topics import Topics
 from millstream.broker.transactions import Listed, Transactions
 from millstream.cluster.image import TRANSACTIONS_TOPIC
 from millstream.env.clock import Clock
-from millstream.groups.offsets import Commit
-from millstream.groups.outcomes import Done
 from millstream.records.control import Marker
 from millstream.storage.producers import Described
 from millstream.transactions.config import TransactionConfig
 from millstream.transactions.transaction import IMPLICIT, Identity, Place, Transaction
+
+if TYPE_CHECKING:
+    from millstream.groups.offsets import Commit
+    from millstream.groups.outcomes import Done
 
 
 @final
@@ -86,8 +88,8 @@ class TransactionDesk:
             await asyncio.shield(joined)
 
     async def commit_offsets(
-        self, session: Session, id: str, by: Identity, group: str, commit: Commit, client_version: int
-    ) -> Done:
+        self, session: Session, id: str, by: Identity, group: str, commit: "Commit", client_version: int
+    ) -> "Done":
         """Keep *commit* once the transaction commits; `Done` tells what could not be kept."""
         await self._offsets.ensure()
         places = {self._place_of(group)}

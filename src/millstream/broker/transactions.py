@@ -15,9 +15,9 @@ from millstream.broker.change_log import ChangeLog, Ended
 from millstream.broker.group_errors import as_clients_know_it
 from millstream.broker.markers import Markers
 from millstream.broker.producer_ids import ProducerIds
+from millstream.cluster.coordinators import coordinator_partition
 from millstream.env.clock import Clock
 from millstream.errors import ErrorCode, Refused
-from millstream.groups.changes import coordinator_partition
 from millstream.storage.retention import ClockGuard
 from millstream.transactions.changes import TRANSACTIONS_TOPIC, decode, encode
 from millstream.transactions.config import TransactionConfig

@@ -8,7 +8,6 @@ things elsewhere. Whatever is set in Millstream's own ways counts more.
 
 import json
 import logging
-import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -82,6 +81,8 @@ def find(given: Path | None, directory: Path, environment: Mapping[str, str]) ->
 
 def wipe(root: str, why: Path) -> None:
     """Delete all data in the directory *root*, if it is one of ours and nobody's in use."""
+    import shutil  # with every kind of compression there is, for a file that says reboot
+
     directory = Path(root)
     if not directory.exists():
         return

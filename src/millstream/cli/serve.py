@@ -1,6 +1,7 @@
 """`millstream serve`: run a node until it is told to stop."""
 
 import asyncio
+import gc
 import logging
 import os
 import resource
@@ -127,6 +128,7 @@ async def _serve(live: LiveConfig, panda: pandaq.PandaqConfig | None = None) -> 
         click.echo(f"millstream: serving {name} on {address}", err=True)
     for address in node.addresses:
         click.echo(f"millstream: serving Kafka on {address}, data in {disk.root}", err=True)
+    gc.freeze()  # what is there by now stays: the collector need not look through it again and again
     broken = node.broker.broken
     broken.add_done_callback(lambda _: told.set())
     await told.wait()

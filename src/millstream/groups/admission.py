@@ -1,11 +1,13 @@
 """What a request must satisfy whatever the group's state: bounds on times, names and sizes."""
 
 from collections.abc import Iterable
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from millstream.errors import ErrorCode, Refused
 from millstream.groups.config import GroupConfig
-from millstream.groups.outcomes import Join, Sync
+
+if TYPE_CHECKING:
+    from millstream.groups.outcomes import Join, Sync
 
 MAX_STRING_BYTES: Final = 2**15 - 1  # what the formats of the log, and older responses, can hold
 _PROTOCOL_OVERHEAD_BYTES: Final = 64  # an entry takes memory even when its name and metadata are empty
@@ -19,7 +21,7 @@ def check_group_id(group: str, *, may_be_empty: bool) -> None:
         raise Refused(ErrorCode.INVALID_GROUP_ID, f"a group id of more than {MAX_STRING_BYTES} bytes")
 
 
-def check_join(join: Join, config: GroupConfig) -> None:
+def check_join(join: "Join", config: GroupConfig) -> None:
     if not config.min_session_timeout_ms <= join.session_timeout_ms <= config.max_session_timeout_ms:
         raise Refused(
             ErrorCode.INVALID_SESSION_TIMEOUT,
@@ -44,7 +46,7 @@ def metadata_bytes(protocols: Iterable[tuple[str, bytes]]) -> int:
     return sum(len(name) + len(metadata) + _PROTOCOL_OVERHEAD_BYTES for name, metadata in protocols)
 
 
-def check_assignments(sync: Sync, config: GroupConfig) -> None:
+def check_assignments(sync: "Sync", config: GroupConfig) -> None:
     size = sum(len(assignment) for _, assignment in sync.assignments)
     if size > config.max_bytes:
         raise Refused(
@@ -59,7 +61,7 @@ def check_assignments(sync: Sync, config: GroupConfig) -> None:
             )
 
 
-def rebalance_timeout_ms(join: Join) -> int:
+def rebalance_timeout_ms(join: "Join") -> int:
     """How long the member may take to rejoin; those that do not say have as long as their session."""
     return join.rebalance_timeout_ms if join.rebalance_timeout_ms > 0 else join.session_timeout_ms
 

@@ -136,18 +136,6 @@ class GroupRemoved:
 Change = OffsetSaved | OffsetStaged | OffsetRemoved | GroupSaved | GroupRemoved | ModernChange
 
 
-def coordinator_partition(group: str, partitions: int) -> int:
-    """Which partition of `__consumer_offsets` holds *group*: Java's hash of its name, as tools compute it."""
-    hashed = 0
-    raw = group.encode("utf-16-be", "surrogatepass")
-    for (unit,) in struct.iter_unpack(">H", raw):
-        hashed = (31 * hashed + unit) & 0xFFFFFFFF
-    if hashed >= 1 << 31:
-        hashed = (1 << 32) - hashed
-    # The one number whose absolute value does not fit an int; Kafka takes 0 for it.
-    return 0 if hashed == 1 << 31 else hashed % partitions
-
-
 def encode(group: str, change: Change) -> tuple[bytes, bytes | None]:
     """*change* of *group* as a record's key and value."""
     match change:

@@ -29,7 +29,7 @@ from millstream.groups.classic import ClassicGroup
 from millstream.groups.config import GroupConfig
 from millstream.groups.migration import downgraded, speaks_only_classic, upgraded
 from millstream.groups.mixed import ClassicMembers
-from millstream.groups.modern import JOIN, ModernGroup, Topic, Topics
+from millstream.groups.modern import ModernGroup, Topic, Topics
 from millstream.groups.modern_changes import MemberWritten, ModernChange
 from millstream.groups.modern_description import ModernDescription, described
 from millstream.groups.modern_state import tombstones
@@ -119,7 +119,7 @@ class Group:
             return self._back(self.modern.heard(beat, caller, unique, now), now)
         out = Outcome()
         modern = ModernGroup(self._config, self._topics)
-        if beat.epoch != JOIN:
+        if not beat.joins:
             return modern.heard(beat, caller, unique, now)  # nobody is a member of that
         try:
             before = self._upgraded(modern)

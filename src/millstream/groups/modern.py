@@ -37,7 +37,6 @@ from millstream.groups.outcomes import Beat, Now, Outcome, Reconciled, State
 from millstream.groups.reconcile import reconciled
 from millstream.groups.regex import check_regex, matching
 
-JOIN: Final = 0
 LEAVE: Final = -1
 BACK_SOON: Final = -2
 _NO_VERSION: Final = 0  # topics have none here; a Kafka that goes on from this log looks for itself
@@ -229,10 +228,10 @@ class ModernGroup:
 
     def _go_on(self, beat: Beat, caller: int, unique: str, now: Now, out: Outcome) -> None:
         draft = Draft(self.state)
-        id = self._admit(draft, beat, unique) if beat.epoch == JOIN else self._check_beat(beat)
+        id = self._admit(draft, beat, unique) if beat.joins else self._check_beat(beat)
         before = draft.member(id)
         # Who joins says all there is to say; what it leaves out is not as it was but not at all.
-        known = before if before is not None and beat.epoch != JOIN else Subscriber()
+        known = before if before is not None and not beat.joins else Subscriber()
         member = _updated(known, beat)
         self.check_room(draft, id, member)
         draft.set_member(id, member)
@@ -240,7 +239,7 @@ class ModernGroup:
         self.settle(draft, now, changed=changed)
 
         place = draft.place(id)
-        after = reconciled(draft, id, beat.owned, joins=beat.epoch == JOIN)
+        after = reconciled(draft, id, beat.owned, joins=beat.joins)
         draft.set_place(id, after)
         out.changes.extend(draft.changes)
         self.renew(id, member, now)
@@ -250,7 +249,7 @@ class ModernGroup:
             self.deadlines.rebalance(id, now.ms + member.rebalance_timeout_ms)
         subscribes = beat.topics is not None or beat.regex is not None
         tells_all = beat.rebalance_timeout_ms != -1 and subscribes and beat.owned is not None
-        is_news = beat.epoch == JOIN or tells_all or after.assigned != place.assigned
+        is_news = beat.joins or tells_all or after.assigned != place.assigned
         out.reply(
             caller,
             Reconciled(
@@ -402,7 +401,7 @@ def _check(beat: Beat, config: GroupConfig) -> None:
     """Refuse what makes no sense, whatever the group's state."""
     if beat.epoch < BACK_SOON:
         raise _invalid(f"a member epoch of {beat.epoch}")
-    if beat.epoch != JOIN and not beat.member_id:
+    if not beat.joins and not beat.member_id:
         raise _invalid("a member id is needed")
     if beat.epoch == BACK_SOON and beat.instance_id is None:
         raise _invalid("only a member with an instance id may be back soon")
@@ -412,7 +411,7 @@ def _check(beat: Beat, config: GroupConfig) -> None:
         raise _invalid(f"an id of more than {MAX_STRING_BYTES} bytes")
     if beat.rebalance_timeout_ms < -1:
         raise _invalid(f"a rebalance timeout of {beat.rebalance_timeout_ms} ms")
-    if beat.epoch == JOIN:
+    if beat.joins:
         _check_join(beat)
     if beat.assignor is not None and beat.assignor not in config.consumer_assignors:
         raise Refused(

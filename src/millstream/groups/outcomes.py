@@ -5,13 +5,16 @@ the driver made up; what is to be said to it, now or much later, comes back
 in an `Outcome`, and may be said once the outcome's changes are committed.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import NamedTuple, final
+from typing import Final, NamedTuple, final
 
 from millstream.errors import ErrorCode, Refused
 from millstream.groups.changes import Change, CommittedOffset
 from millstream.groups.modern_changes import Share
+
+JOIN: Final = 0  # the epoch of a member that is to be
 
 
 class State(Enum):
@@ -82,6 +85,10 @@ class Beat:
     owned: Share | None = None
     client_id: str = ""
     client_host: str = ""
+
+    @property
+    def joins(self) -> bool:
+        return self.epoch == JOIN
 
 
 class Leaver(NamedTuple):
@@ -196,3 +203,10 @@ class Outcome:
 
     def refuse(self, caller: int, code: ErrorCode, detail: str) -> None:
         self.replies.append((caller, Refused(code, detail)))
+
+    def with_errors(self, errors: Mapping[tuple[str, int], ErrorCode]) -> "Outcome":
+        """Itself, with *errors* added to what it says is done."""
+        for _, reply in self.replies:
+            if isinstance(reply, Done):
+                reply.errors.update(errors)
+        return self
