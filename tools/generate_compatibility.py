@@ -28,7 +28,7 @@ Found in clients on the way, and not for a broker to mend:
   may abort the process (`rd_kafka_enq_once_del_source_return`). `metadata.recovery.strategy=none` helps.
 - librdkafka 2.16 may go back to where `auto.offset.reset` says if a partition without a committed offset is
   taken away and given back while it looks that up. It does not where an offset was committed before.
-- Faust, while it starts, may leave out a record of a batch and take the next one twice.
+- Faust, while it starts, may leave out a record of a batch, and take another one twice.
 """
 
 ROWS = {

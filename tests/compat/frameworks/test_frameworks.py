@@ -85,12 +85,12 @@ class Story:
         assert ended.returncode == 0, ended.stdout + ended.stderr
 
     def _answers(self, count: int) -> list[Record]:
-        """All answers that are committed, once there are as many different ones as asked for."""
+        """All answers that are committed, once the one to the last of so many numbers is among them."""
         reader = self.client.consumer(Reading(f"{self.topic}-doubled", committed=True))
         got: list[Record] = []
         for _ in range(300):
             got += reader.poll()
-            if len({(record.key, record.value) for record in got}) >= count:
+            if 2 * (count - 1) in doubles(got):
                 break
         reader.close()
         return got
@@ -130,11 +130,11 @@ def test_faststream(stories: Stories) -> None:
 def test_faust(stories: Stories) -> None:
     """an agent answers to another topic and keeps a table, which it finds again in its changelog"""
     answers = stories("faust")
-    assert len(answers) >= len(DOUBLES)
     assert [record.key for record in answers] == [b"%d" % (n + 1) for n in range(len(answers))]
-    # While it starts, Faust may leave out one record of a batch and take the next one twice: it was seen to
-    # take 10, 11, 12, 14 and 14 of a batch of five, which is sent as it lies on the disk.
+    # While it starts, Faust may leave out one record of a batch, and take another twice or not: of a batch of
+    # five, which is sent as it lies on the disk, it was seen to take 10, 11, 12, 14 and 14, and 11 to 14.
     assert set(doubles(answers)) <= set(DOUBLES)
+    assert len(set(doubles(answers))) >= len(DOUBLES) - 1
 
 
 @pytest.mark.row("Quix Streams", "frameworks", version("quixstreams"))

@@ -1,5 +1,6 @@
 """Faust: an agent that keeps a table and answers to another topic. bootstrap topic count scratch"""
 
+import asyncio
 import os
 import signal
 import sys
@@ -21,18 +22,19 @@ app = faust.App(
 numbers = app.topic(topic)
 doubled = app.topic(f"{topic}-doubled")
 seen = app.Table("seen", default=int)
-left = int(count)
+ends: asyncio.TimerHandle | None = None
 
 
 @app.agent(numbers)
 async def double(stream: Any) -> None:
-    global left
+    global ends
     async for number in stream:
         seen["all"] += 1  # which goes to a changelog topic, and is read from there at the next start
         await doubled.send(value=number * 2, key=str(seen["all"]).encode())
-        left -= 1
-        if not left:
-            app.loop.call_later(1, os.kill, os.getpid(), signal.SIGTERM)
+        if ends is not None:
+            ends.cancel()
+        # Not by *count*: it may take fewer, or some of them twice.
+        ends = app.loop.call_later(2, os.kill, os.getpid(), signal.SIGTERM)
 
 
 faust.Worker(app, loglevel="WARN").execute_from_commandline()
