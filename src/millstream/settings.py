@@ -5,7 +5,6 @@ It lives beside what it sets; this module knows only how to declare, read and
 print them.
 """
 
-import difflib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import MISSING, dataclass, field, fields
 from functools import cache
@@ -145,6 +144,8 @@ def parse_settings(group: type[T], values: Mapping[str, object], base: T | None 
 
 def unknown_setting(name: str, known: Iterable[str]) -> str:
     """The message for an unknown *name*, with the likeliest name that was meant."""
+    import difflib  # for who mistyped
+
     near = difflib.get_close_matches(name, list(known), n=1, cutoff=0.6)
     return f"unknown setting {name!r}" + (f"; did you mean {near[0]!r}?" if near else "")
 

@@ -1,14 +1,18 @@
 """Group commit: one sync serves many, nobody is told too early, and a failed sync ends it all."""
 
 import asyncio
+import threading
 from random import Random
 
 import pytest
 from tests.broker.support import SESSION, batch, running
 
+from millstream.broker import commit
+from millstream.broker.broker import Broker
 from millstream.broker.topics import NewTopic
 from millstream.errors import ErrorCode, Refused
 from millstream.sim.disk import SimDisk
+from millstream.storage.log import Sync
 
 
 def test_appends_that_come_together_share_a_sync_and_are_hidden_until_then() -> None:
@@ -83,5 +87,113 @@ def test_acks_are_0_1_or_all(acks: int) -> None:
             with pytest.raises(Refused) as refused:
                 broker.produce(SESSION, "t", 0, batch(), acks)
             assert refused.value.code is ErrorCode.INVALID_REQUIRED_ACKS
+
+    asyncio.run(story())
+
+
+class Watched:
+    """How long each sync seems to take, and in which threads they were made."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.takes_us = 100.0
+        self.on_loop: list[bool] = []
+        run = commit._timed
+
+        def timed(sync: Sync) -> tuple[float, OSError | None]:
+            self.on_loop.append(threading.current_thread() is threading.main_thread())
+            return self.takes_us, run(sync)[1]
+
+        monkeypatch.setattr(commit, "_timed", timed)
+
+
+async def _write(broker: Broker, *indexes: int) -> None:
+    accepted = [broker.produce(SESSION, "t", index, batch(), -1) for index in indexes]
+    for each in accepted:
+        assert each.safe is not None
+        await each.safe
+
+
+def test_a_quick_disk_is_synced_on_the_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def story() -> None:
+        async with running(SimDisk(Random(1))) as broker:
+            await broker.create_topics(SESSION, [NewTopic("t", 2)])
+            watched = Watched(monkeypatch)
+            await _write(broker, 0)  # its first, with its directory: nobody knows how long that takes
+            await _write(broker, 0)
+            assert watched.on_loop == [False, False]
+
+            for _ in range(5):
+                await _write(broker, 0)
+            assert watched.on_loop[2:] == [True] * 5
+            assert broker.topics.hosted("t", 0).partition.high_watermark == 7
+
+    asyncio.run(story())
+
+
+def test_a_disk_that_has_become_slow_is_synced_in_threads_until_it_is_quick_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def story() -> None:
+        async with running(SimDisk(Random(1))) as broker:
+            await broker.create_topics(SESSION, [NewTopic("t")])
+            watched = Watched(monkeypatch)
+            for _ in range(3):
+                await _write(broker, 0)
+            watched.on_loop.clear()
+
+            watched.takes_us = 50_000.0
+            await _write(broker, 0)
+            watched.takes_us = 100.0
+            for _ in range(50):
+                await _write(broker, 0)
+            assert watched.on_loop[:2] == [True, False]  # that it would be slow nobody could know
+            assert watched.on_loop[-1:] == [True]
+
+    asyncio.run(story())
+
+
+def test_several_logs_sync_side_by_side_however_quick_the_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def story() -> None:
+        async with running(SimDisk(Random(1))) as broker:
+            await broker.create_topics(SESSION, [NewTopic("t", 2)])
+            watched = Watched(monkeypatch)
+            for _ in range(3):
+                await _write(broker, 0)
+                await _write(broker, 1)
+            watched.on_loop.clear()
+            await _write(broker, 0, 1)
+            assert watched.on_loop == [False, False]
+
+    asyncio.run(story())
+
+
+def test_a_setting_keeps_syncs_off_the_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def story() -> None:
+        async with running(SimDisk(Random(1)), settings={"sync.on.loop.us": 0}) as broker:
+            await broker.create_topics(SESSION, [NewTopic("t")])
+            watched = Watched(monkeypatch)
+            for _ in range(5):
+                await _write(broker, 0)
+            assert watched.on_loop == [False] * 5
+
+    asyncio.run(story())
+
+
+def test_a_sync_that_fails_on_the_loop_ends_it_all_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def story() -> None:
+        disk = SimDisk(Random(1))
+        with pytest.raises(OSError):
+            async with running(disk) as broker:
+                await broker.create_topics(SESSION, [NewTopic("t")])
+                watched = Watched(monkeypatch)
+                for _ in range(3):
+                    await _write(broker, 0)
+                disk.failing_syncs = 1
+                with pytest.raises(Refused) as refused:
+                    await _write(broker, 0)
+                assert watched.on_loop[-1]
+                assert refused.value.code is ErrorCode.KAFKA_STORAGE_ERROR
+                assert broker.broken.done()
+                assert broker.topics.hosted("t", 0).partition.high_watermark == 3
 
     asyncio.run(story())

@@ -4,10 +4,12 @@ import asyncio
 from collections.abc import Awaitable
 from random import Random
 
+import pytest
 from tests.broker.support import SESSION
 from tests.configs.nodes import serving
 from tests.configs.showing import Stage, Way, refused, shows
 
+from millstream.broker import commit
 from millstream.broker.fetch import Found, Wanted, bytes_in
 from millstream.broker.topics import NewTopic
 from millstream.cluster.image import Topic
@@ -15,6 +17,7 @@ from millstream.errors import ErrorCode, Refused
 from millstream.records.build import NewRecord
 from millstream.sim.disk import SimDisk
 from millstream.storage.known import Checkpoints
+from millstream.storage.log import Sync
 from millstream.storage.space import BALLAST
 
 SMALL_SEGMENTS = {"segment.bytes": "1024"}
@@ -74,6 +77,27 @@ def test_how_many_partitions_there_may_be(way: Way) -> None:
 
     assert way.seen(codes, {"max.partitions": "10"}) == [ErrorCode.INVALID_PARTITIONS] * 2
     assert way.seen(codes, {}) == [ErrorCode.NONE] * 2
+
+
+@shows("sync.on.loop.us")
+def test_how_quick_a_disk_is_synced_on_the_loop(way: Way, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def moments(stage: Stage) -> list[bool]:
+        """Of syncs that seem to take 100 microseconds: whether simulated time, as threads take, went by."""
+        loop = asyncio.get_running_loop()
+        found = []
+        for _ in range(5):
+            began = loop.time()
+            await stage.write()
+            found.append(loop.time() > began)
+        return found
+
+    def timed(sync: Sync) -> tuple[float, OSError | None]:
+        return 100.0, as_ever(sync)[1]
+
+    as_ever = commit._timed
+    monkeypatch.setattr(commit, "_timed", timed)
+    assert way.seen(moments, {"sync.on.loop.us": "101"}) == [True, True, False, False, False]
+    assert way.seen(moments, {"sync.on.loop.us": "99"}) == [True] * 5
 
 
 async def fetched(stage: Stage, wait_ms: int = 0) -> list[Found]:

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import struct
+from itertools import count
 from typing import Any
 
 import pytest
@@ -13,6 +14,8 @@ from tests.configs.showing import Stage, Way, shows
 from millstream.cli import serve
 from millstream.client.connection import Connection
 from millstream.client.unreachable import Unreachable
+from millstream.env import busy_poll
+from millstream.env.busy_poll import BusyPoll
 from millstream.node.config import NodeConfig
 from millstream.records import runs
 from millstream.records.build import NewRecord, build
@@ -129,6 +132,30 @@ def test_whether_small_requests_are_joined_by_compiled_code(
     monkeypatch.setattr(runs, "join", noted)
     assert serving(way, {"native.enable": "false"}, send) > 0
     assert (serving(way, {}, send) == 0) == (runs.NATIVE is not None)
+
+
+@shows("busy.poll.us")
+def test_how_long_it_looks_for_the_next_request(way: Way, monkeypatch: pytest.MonkeyPatch) -> None:
+    ticks = count()
+    polls: list[int] = []
+    as_ever = BusyPoll._poll
+
+    def noted(poll: BusyPoll) -> None:
+        polls.append(1)
+        as_ever(poll)
+
+    async def exchange(stage: Stage) -> int:
+        connection = await connect()
+        await asyncio.gather(*[answers(connection) for _ in range(3)])
+        polls.clear()
+        await answers(connection)
+        return len(polls)
+
+    monkeypatch.setattr(BusyPoll, "_poll", noted)
+    monkeypatch.setattr(busy_poll, "_processors", lambda: 2)
+    monkeypatch.setattr(busy_poll, "monotonic", lambda: next(ticks) / 1_000_000)  # each look takes one
+    assert 10 <= serving(way, {"busy.poll.us": "50"}, exchange) <= 100
+    assert serving(way, {"busy.poll.us": "0"}, exchange) == 0
 
 
 @shows("socket.request.max.bytes")

@@ -26,8 +26,9 @@ class LineClient:
         self._seconds = seconds
 
     @classmethod
-    async def connect(cls, port: int, host: str = BROKER) -> "LineClient":
-        return cls(*await asyncio.open_connection(host, port, limit=1 << 24))
+    async def connect(cls, port: int, host: str = BROKER, limit: int = 1 << 24) -> "LineClient":
+        """One that takes twice *limit*, and at least its longest line, before anybody hears it."""
+        return cls(*await asyncio.open_connection(host, port, limit=limit))
 
     def send(self, *lines: str | bytes) -> None:
         said = [line.encode() if isinstance(line, str) else line for line in lines]

@@ -5,8 +5,9 @@ from random import Random
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.partition.compaction_story import STEPS, CompactedStory, Step
+from tests.partition.compaction_story import HOUR, STEPS, CompactedStory, Step
 
+from millstream.records.control import Marker
 from millstream.sim.disk import SimDisk
 
 
@@ -25,6 +26,21 @@ def test_readers_learn_of_each_key_what_was_committed_last(steps: list[Step], se
 )
 def test_also_when_the_power_goes(steps: list[Step], cut_after: int, seed: int, end: str) -> None:
     CompactedStory(SimDisk(Random(seed)), Random(seed)).run(steps, cut_after, end)
+
+
+def test_a_crash_that_takes_a_producers_first_batch_leaves_the_marker_that_told_of_it() -> None:
+    steps: list[Step] = [
+        *[("write", (0, False, 1, 0))] * 3,
+        ("end", (1, Marker.ABORT, False)),
+        *[("write", (0, False, 1, 0))] * 9,
+        ("sync", None),
+        *[("write", (0, False, 1, 0))] * 5,
+        ("write", (1, False, 1, 0)),
+        ("compact", 0),
+        ("wait", HOUR),
+        ("compact", 1 << 20),
+    ]
+    CompactedStory(SimDisk(Random(0)), Random(0)).run(steps)
 
 
 STORY: list[Step] = [

@@ -11,18 +11,20 @@ from millstream.records.batch import split
 from millstream.records.build import NewRecord, build
 from millstream.records.compression import Codec
 from millstream.records.crc import crc32c
-from millstream.records.runs import NATIVE, Alike, Joiner, Limits, Place, Run
+from millstream.records.runs import NATIVE, NOBODY, Alike, Joiner, Limits, Place, Run, Sender
 
 needs_native = pytest.mark.skipif(NATIVE is None, reason="the native part was not built: no C compiler?")
 WAYS = [pytest.param(True, id="plain"), pytest.param(False, id="native", marks=needs_native)]
 NOW_MS = 1_700_000_000_000
 CALL = b"\0\0\0\x09"
 BEFORE = b"client and topic"
-REPLY = struct.pack(">ii", 30, 0) + b"before" + bytes(8) + b"behind"
+INDEX = 5
+START = 40
+REPLY = struct.pack(">ii", 44, 0) + bytes(4) + b"before" + bytes(8) + b"behind" + bytes(8)
 
 
 def alike(compact: bool) -> Alike:
-    return Alike(CALL, BEFORE, compact, 3 if compact else 0, REPLY, 14)
+    return Alike(CALL, BEFORE, compact, 3 if compact else 0, REPLY, 8, 18, 32)
 
 
 def place(**changes: int) -> Place:
@@ -44,7 +46,14 @@ def place(**changes: int) -> Place:
     )
 
 
-def frame(batch: bytes, number: int, compact: bool = False, before: bytes = BEFORE) -> bytes:
+def reply(number: int, offset: int) -> bytes:
+    told = struct.pack(">iii", 44, number, INDEX) + b"before" + struct.pack(">q", offset) + b"behind"
+    return told + struct.pack(">q", START)
+
+
+def frame(
+    batch: bytes, number: int, compact: bool = False, before: bytes = BEFORE, index: int = INDEX
+) -> bytes:
     if compact:
         size, length = len(batch) + 1, b""
         while size > 127:
@@ -53,31 +62,49 @@ def frame(batch: bytes, number: int, compact: bool = False, before: bytes = BEFO
         inside = length + bytes([size]) + batch + bytes(3)
     else:
         inside = struct.pack(">i", len(batch)) + batch
-    body = CALL + struct.pack(">i", number) + before + inside
+    body = CALL + struct.pack(">i", number) + before + struct.pack(">i", index) + inside
     return struct.pack(">i", len(body)) + body
 
 
 def a_batch(
-    count: int = 1, *, now_ms: int = NOW_MS, codec: Codec = Codec.NONE, producer_id: int = -1
+    count: int = 1,
+    *,
+    now_ms: int = NOW_MS,
+    codec: Codec = Codec.NONE,
+    sender: Sender = NOBODY,
+    size: int = 40,
 ) -> bytes:
-    counts = producer_id >= 0
     return bytes(
         build(
-            [NewRecord(b"key", bytes([each]) * 40) for each in range(count)],
+            [NewRecord(b"key", bytes([each]) * size) for each in range(count)],
             now_ms=now_ms,
             codec=codec,
-            producer_id=producer_id,
-            producer_epoch=0 if counts else -1,
-            base_sequence=0 if counts else -1,
+            producer_id=sender.producer_id,
+            producer_epoch=sender.epoch,
+            base_sequence=sender.sequence,
         )
     )
 
 
 def joined(
-    data: bytes, plain: bool, *, compact: bool = False, at: Place | None = None, most: int = 1000
+    data: bytes | bytearray,
+    plain: bool,
+    *,
+    compact: bool = False,
+    at: Place | None = None,
+    most: int = 1000,
+    sender: Sender = NOBODY,
 ) -> tuple[int, Run | None]:
-    joiner = Joiner(1 << 16, plain=plain)
-    return joiner.join(memoryview(data), 0, len(data), alike(compact), at or place(), most)
+    frames = (alike(compact), memoryview(data), 0, len(data), most)
+    run = Joiner(1 << 16, plain=plain).join(frames, INDEX, START, at or place(), sender)
+    return (0, None) if run is None else (run.stop, run)
+
+
+def written(run: Run | None) -> bytes:
+    assert run is not None
+    data = b"".join(run.parts)
+    assert len(data) == run.size
+    return data
 
 
 @pytest.mark.parametrize("plain", WAYS)
@@ -90,7 +117,7 @@ def test_batches_come_stamped_one_behind_the_other(plain: bool, compact: bool) -
 
     assert run is not None
     assert stop == len(data)
-    batches = list(split(run.data))
+    batches = list(split(bytearray(written(run))))
     assert [(each.base_offset, each.leader_epoch) for each in batches] == [(70, 3), (71, 3), (101, 3)]
     for each in batches:
         each.check()
@@ -102,9 +129,7 @@ def test_each_gets_the_reply_to_its_own_request(plain: bool) -> None:
     _, run = joined(frame(a_batch(5), 1001) + frame(a_batch(), 1002), plain)
 
     assert run is not None
-    one = struct.pack(">ii", 30, 1001) + b"before" + struct.pack(">q", 70) + b"behind"
-    other = struct.pack(">ii", 30, 1002) + b"before" + struct.pack(">q", 75) + b"behind"
-    assert run.replies == one + other
+    assert run.replies == reply(1001, 70) + reply(1002, 75)
 
 
 @pytest.mark.parametrize("plain", WAYS)
@@ -119,11 +144,85 @@ def test_the_index_is_told_of_a_batch_every_interval(plain: bool) -> None:
     assert run.newest == (NOW_MS, 72)
 
 
+PRODUCER = Sender(7, 2, 100)
+
+
+@pytest.mark.parametrize("plain", WAYS)
+def test_a_producer_that_counts_is_followed(plain: bool) -> None:
+    counts = [3, 1, 2, 5, 1, 4, 1]
+    frames, sequence = b"", PRODUCER.sequence
+    for count in counts:
+        frames += frame(a_batch(count, sender=PRODUCER._replace(sequence=sequence)), 1)
+        sequence += count
+
+    _, run = joined(frames, plain, sender=PRODUCER)
+
+    assert run is not None
+    assert (run.batches, run.end_offset, run.sender) == (7, 70 + sum(counts), PRODUCER)
+    assert list(run.lasts) == [74, 76, 81, 82, 86]
+
+
+@pytest.mark.parametrize("plain", WAYS)
+def test_after_the_last_sequence_comes_the_first(plain: bool) -> None:
+    near = PRODUCER._replace(sequence=(1 << 31) - 2)
+    frames = b"".join(
+        frame(a_batch(count, sender=near._replace(sequence=sequence)), 1)
+        for count, sequence in ((1, near.sequence), (3, (1 << 31) - 1), (2, 2), (1, 5))
+    )
+
+    _, run = joined(frames, plain, sender=near)
+
+    assert run is not None
+    assert run.batches == 3
+    assert list(run.lasts) == [70, 71, 74]
+
+
+OUT_OF_ORDER = {
+    "nobody": NOBODY,
+    "another producer": PRODUCER._replace(producer_id=8, sequence=101),
+    "another epoch": PRODUCER._replace(epoch=3, sequence=101),
+    "sent before": PRODUCER,
+    "one left out": PRODUCER._replace(sequence=102),
+}
+
+
+@pytest.mark.parametrize("plain", WAYS)
+@pytest.mark.parametrize("what", OUT_OF_ORDER)
+def test_a_producer_out_of_order_ends_the_run(plain: bool, what: str) -> None:
+    first = frame(a_batch(sender=PRODUCER), 1)
+
+    stop, run = joined(first + frame(a_batch(sender=OUT_OF_ORDER[what]), 1), plain, sender=PRODUCER)
+
+    assert run is not None
+    assert (stop, run.batches, list(run.lasts)) == (len(first), 1, [70])
+
+
+@pytest.mark.parametrize("plain", WAYS)
+@pytest.mark.parametrize("size", [40_000, 100_000])
+def test_what_was_received_stays_as_it_was_and_large_batches_where_they_are(plain: bool, size: int) -> None:
+    data = bytearray(frame(a_batch(size=size), 1) + frame(a_batch(size=size), 2))
+    before = bytes(data)
+
+    stop, run = joined(data, plain)
+
+    assert data == before
+    assert run is not None
+    first = next(split(bytearray(written(run))))
+    first.check()
+    assert (first.base_offset, first.leader_epoch) == (70, 3)
+    if size > 50_000 and not plain:
+        assert (stop, run.batches) == (len(data) // 2, 1)
+        rest = run.parts[1]
+        assert isinstance(rest, memoryview)
+        assert rest.obj is data
+
+
 OTHER: dict[str, Callable[[], bytes]] = {
     "another call": lambda: frame(a_batch(), 1).replace(CALL, b"\0\1\0\x09"),
     "another topic": lambda: frame(a_batch(), 1, before=b"client and t0pic"),
+    "another partition": lambda: frame(a_batch(), 1, index=INDEX + 1),
     "a wrong checksum": lambda: frame(a_batch()[:-1] + b"!", 1),
-    "a producer that counts": lambda: frame(a_batch(producer_id=7), 1),
+    "a producer that counts": lambda: frame(a_batch(sender=PRODUCER), 1),
     "a time too late": lambda: frame(a_batch(now_ms=NOW_MS + 1001), 1),
     "an old format": lambda: frame(a_batch()[:16] + b"\1" + a_batch()[17:], 1),
     "a batch cut short": lambda: frame(a_batch()[:-1], 1),
@@ -171,31 +270,38 @@ def test_a_run_ends_where_its_place_does(plain: bool) -> None:
     st.integers(0, 1 << 12),
     st.integers(0, 255),
     st.booleans(),
+    st.sampled_from([NOBODY, PRODUCER, Sender(7, 2, (1 << 31) - 3)]),
 )
 def test_both_ways_make_the_same_of_damaged_frames(
-    counts: list[int], compact: bool, position: int, byte: int, mend: bool
+    counts: list[int], compact: bool, position: int, byte: int, mend: bool, sender: Sender
 ) -> None:
     """One byte is changed anywhere; with *mend*, checksums are made right again, so that all else counts."""
-    data = bytearray(b"".join(frame(a_batch(count), number, compact) for number, count in enumerate(counts)))
+    sent, sequence = [], sender.sequence
+    for count in counts:
+        sent.append(a_batch(count, sender=sender._replace(sequence=sequence)))
+        sequence = sequence if sender is NOBODY else (sequence + count) & 0x7FFFFFFF
+    data = bytearray(b"".join(frame(batch, number, compact) for number, batch in enumerate(sent)))
     position %= len(data)
     data[position] = byte
     if mend:
-        _mend(data, counts, compact)
+        _mend(data, sent, compact)
 
-    plain, native = joined(bytes(data), True, compact=compact), joined(bytes(data), False, compact=compact)
+    plain, native = (joined(bytes(data), way, compact=compact, sender=sender) for way in (True, False))
 
     assert plain[0] == native[0]
     assert (plain[1] is None) == (native[1] is None)
     if plain[1] is not None and native[1] is not None:
-        for name in Run.__slots__:
+        assert written(plain[1]) == written(native[1])
+        assert list(plain[1].lasts) == list(native[1].lasts)
+        for name in set(Run.__slots__) - {"parts", "lasts"}:
             assert getattr(plain[1], name) == getattr(native[1], name), name
 
 
-def _mend(data: bytearray, counts: list[int], compact: bool) -> None:
+def _mend(data: bytearray, sent: list[bytes], compact: bool) -> None:
     start = 0
-    for count in counts:
-        size = len(a_batch(count))
-        whole = len(frame(a_batch(count), 0, compact))
+    for batch in sent:
+        size = len(batch)
+        whole = len(frame(batch, 0, compact))
         at = start + whole - size - (3 if compact else 0)
         struct.pack_into(">I", data, at + 17, crc32c(bytes(data[at + 21 : at + size])))
         start += whole

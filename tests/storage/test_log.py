@@ -48,6 +48,16 @@ def test_the_files_are_the_batches_byte_for_byte() -> None:
     assert names == [file_name(segment.base_offset, LOG) for segment in log.segments]
 
 
+def test_a_segment_is_closed_without_being_read() -> None:
+    """It may be a gigabyte, and everybody waits meanwhile."""
+    disk = sim_disk()
+    log = open_log(open_store(disk))
+    append(log, 3)
+    disk.flip(log.segments[0].path(LOG), 8, 0x7F)  # no walk gets past a length that is wrong
+
+    assert log.roll_if_due(NOW + 10**12)
+
+
 @settings(deadline=None)
 @given(
     sizes=st.lists(st.tuples(st.integers(0, 400), st.integers(1, 4)), max_size=25),

@@ -5,6 +5,7 @@ from tests.storage.helpers import NOW, make_batch
 
 from millstream.errors import ErrorCode, Refused
 from millstream.records.batch import Batch
+from millstream.records.runs import Run, Sender
 from millstream.storage.producers import REMEMBERED, Producers
 
 
@@ -54,6 +55,44 @@ def test_the_same_start_with_another_end_is_not_the_same_batch() -> None:
     producers = written(send(0, 0, 4))
 
     assert refusal(producers, send(4, 0, 3)) is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+
+
+@given(
+    st.lists(st.integers(1, 9), min_size=1, max_size=9),
+    st.lists(st.integers(1, 9), min_size=1, max_size=9),
+    st.sampled_from([0, 1000, (1 << 31) - 20]),
+)
+def test_a_run_is_noted_as_its_batches_would_be(before: list[int], counts: list[int], sequence: int) -> None:
+    one_by_one, together = Producers(), Producers()
+    offset, bases = 50, []
+    for count in before:
+        for each in (one_by_one, together):
+            each.apply(send(offset, sequence, count), NOW)
+        sequence, offset = sequence + count & 0x7FFFFFFF, offset + count
+    sender = together.sender(7, 0)
+    assert sender == Sender(7, 0, sequence)
+    first = offset
+    for count in counts:
+        bases.append(offset)
+        batch = send(offset, sequence, count)
+        assert one_by_one.check(batch) is None
+        one_by_one.apply(batch, NOW + 5)
+        sequence, offset = sequence + count & 0x7FFFFFFF, offset + count
+
+    together.note_run(
+        Run(0, (), 0, len(counts), first, offset, (0, 0), (), b"", sender, bases[-REMEMBERED:]), NOW + 5
+    )
+
+    assert together.to_bytes() == one_by_one.to_bytes()
+
+
+def test_who_must_be_asked_more_than_its_sequence_is_no_sender() -> None:
+    producers = written(send(0, 0, epoch=3), make_batch(1, producer=(8, 0, 0), transactional=True))
+
+    assert producers.sender(7, 3) == Sender(7, 3, 1)
+    assert [producers.sender(7, 2), producers.sender(7, 4)] == [None, None]
+    assert producers.sender(8, 0) is None  # in a transaction
+    assert producers.sender(9, 0) is None
 
 
 def test_an_older_epoch_is_fenced() -> None:
@@ -148,6 +187,14 @@ def test_a_snapshot_that_has_changed_is_none(data: st.DataObject) -> None:
 
 def test_all_that_is_remembered_must_stay_in_a_compacted_log() -> None:
     producers = written(*[send(10 * number, number) for number in range(REMEMBERED + 2)])
-    kept = producers.last_words()
+    kept = producers.last_words(1000)
     assert kept.offsets == {10 * number for number in range(2, REMEMBERED + 2)}
     assert kept.epochs == {}
+    assert kept.unsure == set()
+
+
+def test_of_whom_little_is_remembered_that_a_crash_may_take_all_must_stay() -> None:
+    producers = written(send(10, 0), send(20, 1), send(30, 0, id=8))
+    assert producers.last_words(10).unsure == {7, 8}
+    assert producers.last_words(11).unsure == {8}
+    assert producers.last_words(31).unsure == set()

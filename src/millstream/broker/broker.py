@@ -4,6 +4,7 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Awaitable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Final, final
 
 from millstream.broker.checkpoints import Checkpoints
@@ -13,13 +14,13 @@ from millstream.broker.config import BrokerConfig
 from millstream.broker.configs import Change, Configs, Described
 from millstream.broker.dead_letters import DeadLetters
 from millstream.broker.disk_errors import GuardedRegistry, refusal_of
-from millstream.broker.fetch import Fetch, Found, Wanted, bytes_in
+from millstream.broker.fetch import Fetch, Found, Wanted
 from millstream.broker.follow import follow
 from millstream.broker.group_configs import GroupConfigs
 from millstream.broker.groups import Groups
 from millstream.broker.internal_topic import InternalTopic, Layout
 from millstream.broker.live_config import LiveConfig
-from millstream.broker.produce import ACKS_ALL, ACKS_NONE, Produce, check_acks
+from millstream.broker.produce import ACKS_ALL, Produce, check_acks
 from millstream.broker.producer_ids import ProducerIds
 from millstream.broker.queue_states import QueueStates
 from millstream.broker.queues import Queues
@@ -38,15 +39,13 @@ from millstream.cluster.image import INTERNAL_TOPICS, OFFSETS_TOPIC, QUEUES_TOPI
 from millstream.env.environment import Env
 from millstream.errors import ErrorCode, Refused
 from millstream.groups.config import GroupConfig
-from millstream.groups.offsets import Commit as OffsetCommit
-from millstream.groups.offsets import NewOffset
 from millstream.groups.roster import Roster
 from millstream.partition.partition import Appended
 from millstream.queues.config import QueueConfig
 from millstream.records.batch import is_transactional
 from millstream.records.build import NewRecord
 from millstream.records.keys import partition_of_key
-from millstream.records.runs import Place, Run
+from millstream.records.runs import Frames, Joiner, Run
 from millstream.security.quota import Entity, Match
 from millstream.storage.config import LogConfig
 from millstream.storage.store import Store
@@ -86,7 +85,7 @@ class Broker:
         self.topics = Topics(env, store, config, lambda: live.get(LogConfig))
         self.configs = Configs(env.registry, self.topics, live)
         self.quotas = BrokerQuotas(env.registry)
-        self._commit = Commit(self._fail)
+        self._commit = Commit(self._fail, lambda: self.config().sync_on_loop_us)
         self._checkpoints = Checkpoints(store)
         self._produce = Produce(env.clock, self._commit, store.space, self._fail)
         self._fetch = Fetch(self.topics, config)
@@ -204,20 +203,16 @@ class Broker:
         self._check_open_to_clients(topic)
         return hosted
 
-    def place(self, hosted: Hosted, acks: int) -> Place | None:
-        """Where a run of batches may be appended; None if each has to be asked for by itself."""
-        if self.quotas.any or acks == ACKS_NONE or hosted.dropped or self.broken.done():
-            return None
-        if acks == ACKS_ALL:
-            hosted.partition.check_in_sync()
-        return self._produce.place(hosted)
+    def produce_run(
+        self, hosted: Hosted, joiner: Joiner, frames: Frames, producer: tuple[int, int] | None
+    ) -> Run | None:
+        """Append what *frames* begin with to *hosted* as one, if that is possible.
 
-    def produce_run(self, hosted: Hosted, place: Place, run: Run) -> bool:
-        """Append *run*, made for *place*, which `place` gave in this turn; whether that was possible.
-
-        If not, nothing has changed: batch by batch it can be told why.
+        If not, nothing has changed: batch by batch it can be told why. Whoever sent them waits for acks.
         """
-        return self._produce.append_run(hosted, place, run)
+        if self.quotas.any or hosted.dropped or self.broken.done():
+            return None
+        return self._produce.append_run(hosted, joiner, frames, producer)
 
     def write(
         self, session: Session, topic: str, records: Sequence[NewRecord], partition: int | None = None
@@ -311,6 +306,9 @@ class Broker:
         Kafka's tools see these offsets as any group's. They are forgotten when nobody
         has needed them for offsets.retention.minutes, unless they are kept *forever*.
         """
+        from millstream.groups.offsets import Commit as OffsetCommit  # when there is a group; see groups.py
+        from millstream.groups.offsets import NewOffset
+
         await self._offsets.ensure()
         await self.groups.ready()
         commit = OffsetCommit(
@@ -355,22 +353,12 @@ class Broker:
         self, session: Session, wanted: Sequence[Wanted], max_bytes: int, min_bytes: int, max_wait_ms: int
     ) -> list[Found] | Awaitable[list[Found]]:
         """Committed batches of all *wanted*: at once, or when *min_bytes* have come or the wait is over."""
-        found = self._fetch.read(wanted, max_bytes, min_bytes, max_wait_ms)
-        if isinstance(found, list):
-            self._consumed(session, found)
-            return found
-        return self._fetched_later(session, found)
+        taken = partial(self._consumed, session)
+        return self._fetch.read(wanted, max_bytes, min_bytes, max_wait_ms, taken)
 
-    async def _fetched_later(self, session: Session, found: Awaitable[list[Found]]) -> list[Found]:
-        results = await found
-        self._consumed(session, results)
-        return results
-
-    def _consumed(self, session: Session, found: list[Found]) -> None:
-        size = bytes_in(found)
-        if size:
-            self.quotas.consumed(session, size)
-            self.sent.add(size, self.clock.now_ms())
+    def _consumed(self, session: Session, size: int) -> None:
+        self.quotas.consumed(session, size)
+        self.sent.add(size, self.clock.now_ms())
 
     def find_offset(
         self,

@@ -4,24 +4,36 @@ A log has at most one sync under way. What is appended meanwhile waits for the
 next one, so the busier a log is the more appends share a sync, and an idle one
 answers as fast as the disk does. Logs sync side by side in the loop's executor:
 the file system commits them together.
+
+On a quick disk the way to a thread and back takes longer than the sync. There a
+log that syncs alone does so on the loop, as long as the disk stays quick.
 """
 
 import asyncio
 from collections.abc import Callable
-from typing import final
+from functools import partial
+from typing import Final, final
 
 from millstream.broker.waiting import Hosted
+from millstream.env.clock import ticks_us
 from millstream.env.disk import DiskFailed
-from millstream.storage.log import Sync
+from millstream.storage.log import Sync, WideSync
+
+_WEIGHT: Final = 1 / 8  # of one sync in the average
 
 
 @final
 class Commit:
-    """Makes appends durable and tells those who wait. *failed* is called when the disk gives up."""
+    """Makes appends durable and tells those who wait. *failed* is called when the disk gives up.
 
-    def __init__(self, failed: Callable[[OSError], None]) -> None:
+    A sync runs on the loop if it is likely to take no longer than *on_loop_us*.
+    """
+
+    def __init__(self, failed: Callable[[OSError], None], on_loop_us: Callable[[], int]) -> None:
         self.syncs = 0
         self._failed = failed
+        self._on_loop_us = on_loop_us
+        self._usual_us: float | None = None  # what a sync took lately
         self._running = 0
         self._ended: asyncio.Future[None] | None = None
 
@@ -57,28 +69,40 @@ class Commit:
             hosted.committed()
             return
         self.syncs += 1
-        done = asyncio.get_running_loop().run_in_executor(None, sync.run)
-        done.add_done_callback(lambda future: self._done(hosted, sync, future))
+        if self._running == 1 and not isinstance(sync, WideSync) and self._is_quick():
+            self._done(hosted, sync, *_timed(sync))
+        else:
+            done = asyncio.get_running_loop().run_in_executor(None, _timed, sync)
+            done.add_done_callback(partial(self._returned, hosted, sync))
 
-    def _done(self, hosted: Hosted, sync: Sync, future: "asyncio.Future[None]") -> None:
-        if future.cancelled():
-            return
-        error = future.exception()
-        if isinstance(error, OSError) and hosted.dropped and not isinstance(error, DiskFailed):
+    def _is_quick(self) -> bool:
+        return self._usual_us is not None and self._usual_us < self._on_loop_us()
+
+    def _returned(
+        self, hosted: Hosted, sync: Sync, future: "asyncio.Future[tuple[float, OSError | None]]"
+    ) -> None:
+        if not future.cancelled():
+            self._done(hosted, sync, *future.result())
+
+    def _done(self, hosted: Hosted, sync: Sync, took_us: float, error: OSError | None) -> None:
+        if not isinstance(sync, WideSync):
+            usual_us = took_us if self._usual_us is None else self._usual_us
+            self._usual_us = usual_us + (took_us - usual_us) * _WEIGHT
+        if error is not None and hosted.dropped and not isinstance(error, DiskFailed):
             self._end(hosted)  # its files went away under the sync, as they should
             return
-        if isinstance(error, OSError):
+        if error is not None:
             self._failed(error)
             self._end(hosted)  # whoever waits for that need not wait for ever
             return
-        if error is not None:
-            raise error
-        hosted.partition.log.synced(sync)
+        log = hosted.partition.log
+        log.synced(sync)
         hosted.committed()
-        if hosted.partition.log.unsynced() is None:
+        if log.unsynced() is None:
             self._end(hosted)
         else:
-            self._start(hosted)
+            # Not from here: who was told may have appended more, and would be told of it within this call.
+            asyncio.get_running_loop().call_soon(self._start, hosted)
 
     def _end(self, hosted: Hosted) -> None:
         hosted.syncing = False
@@ -91,3 +115,14 @@ class Commit:
         if self._ended is None:
             self._ended = asyncio.get_running_loop().create_future()
         await asyncio.shield(self._ended)
+
+
+def _timed(sync: Sync) -> tuple[float, OSError | None]:
+    """Run *sync*; how many microseconds it took, and what the disk said if it did not go well."""
+    began = ticks_us()
+    error = None
+    try:
+        sync.run()
+    except OSError as failure:
+        error = failure
+    return ticks_us() - began, error

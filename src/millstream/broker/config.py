@@ -63,6 +63,13 @@ class BrokerConfig:
         kafka="log.cleaner.dedupe.buffer.size",
         min=1 << 20,
     )
+    sync_on_loop_us: int = setting(
+        500,
+        "Sync on the loop, not in a thread, while the disk takes fewer microseconds; all else waits then.",
+        kafka="sync.on.loop.us",
+        min=0,
+        max=10_000,
+    )
     checkpoint_ms: int = setting(
         60_000,
         "How often it is noted how far each log is synced, which shortens recovery.",

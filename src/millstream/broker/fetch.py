@@ -1,11 +1,11 @@
 """Fetch: committed batches of many partitions, at once or when enough have come."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
-from typing import Final, Protocol, final
+from collections.abc import Awaitable, Callable, Generator, Sequence
+from typing import Any, Final, Protocol, final
 
 from millstream.broker.config import BrokerConfig
-from millstream.broker.waiting import Hosted, Parked
+from millstream.broker.waiting import Hosted
 from millstream.errors import ErrorCode, Refused
 from millstream.partition.partition import Partition
 from millstream.storage.log import Slice
@@ -93,6 +93,9 @@ class Served(Protocol):
         ...
 
 
+def _nobody(size: int) -> None: ...
+
+
 @final
 class Fetch:
     """Reads for clients, and parks those who would rather wait."""
@@ -100,69 +103,84 @@ class Fetch:
     def __init__(self, topics: Served, config: Callable[[], BrokerConfig]) -> None:
         self.bytes = 0
         self._stopping = False
-        self._parked: dict[Parked, None] = {}
+        self._waiting: dict[Waiting, None] = {}
         self._topics = topics
         self._config = config
 
     def read(
-        self, wanted: Sequence[Wanted], max_bytes: int, min_bytes: int, max_wait_ms: int
-    ) -> list[Found] | Awaitable[list[Found]]:
-        """A result for each of *wanted*, in order: at once if that will do, else when it can be had."""
+        self,
+        wanted: Sequence[Wanted],
+        max_bytes: int,
+        min_bytes: int,
+        max_wait_ms: int,
+        taken: Callable[[int], None] = _nobody,
+    ) -> "list[Found] | Waiting | Awaitable[list[Found]]":
+        """A result for each of *wanted*, in order: at once if that will do, else when it can be had.
+
+        *taken* is told how many bytes of records it has, if any.
+        """
         config = self._config()
         max_bytes = min(max_bytes, config.fetch_max_bytes)
         min_bytes = min(min_bytes, max_bytes)
         max_wait_ms = min(max_wait_ms, config.fetch_max_wait_ms)
         if len(wanted) > _PARTITIONS_A_SLICE:
-            return self._read_many(wanted, max_bytes)
-        found = self._read(wanted, max_bytes)
+            return self._read_many(wanted, max_bytes, taken)
+        found = self.look(wanted, max_bytes)
         # Who wants nothing, as a client that ends its session, has nothing to wait for.
-        if not wanted or max_wait_ms <= 0 or self._stopping or _enough(found, min_bytes):
-            return self._counted(found)
-        return self._wait(wanted, max_bytes, min_bytes, max_wait_ms)
+        if not wanted or max_wait_ms <= 0 or self.satisfies(found, min_bytes):
+            self.count(found, taken)
+            return found
+        return Waiting(self, wanted, max_bytes, min_bytes, max_wait_ms / 1000, taken)
 
     def stop(self) -> None:
-        """Answer every parked fetch with what there is."""
+        """Answer every waiting fetch with what there is."""
         self._stopping = True
-        for parked in list(self._parked):
-            parked.wake()
+        for waiting in list(self._waiting):
+            waiting.wake()
 
-    async def _wait(
-        self, wanted: Sequence[Wanted], max_bytes: int, min_bytes: int, max_wait_ms: int
-    ) -> list[Found]:
-        loop = asyncio.get_running_loop()
-        deadline = loop.time() + max_wait_ms / 1000
-        woken = True
-        while True:
-            parked = Parked(self._hosted(wanted), deadline - loop.time())
-            self._parked[parked] = None
+    def satisfies(self, found: Sequence[Found], min_bytes: int) -> bool:
+        """Whether there is no point in waiting for more."""
+        return self._stopping or _enough(found, min_bytes)
+
+    def park(self, waiting: "Waiting", wanted: Sequence[Wanted]) -> list[Hosted]:
+        """Have *waiting* woken when any of *wanted* moves; where it is parked now."""
+        self._waiting[waiting] = None
+        parked = []
+        for each in wanted:
             try:
-                found = self._read(wanted, max_bytes)  # once parked: what came before that wakes nobody
-                if not woken or self._stopping or _enough(found, min_bytes):
-                    return self._counted(found)
-                woken = await parked.woken
-            finally:
-                parked.leave()
-                del self._parked[parked]
+                hosted = self._topics.hosted(each.topic, each.index)
+            except Refused:
+                continue  # deleted while we looked: the next read says so
+            hosted.park(waiting, stable=each.read_committed)
+            parked.append(hosted)
+        return parked
 
-    async def _read_many(self, wanted: Sequence[Wanted], max_bytes: int) -> list[Found]:
+    def unpark(self, waiting: "Waiting", parked: Sequence[Hosted]) -> None:
+        self._waiting.pop(waiting, None)
+        for each in parked:
+            each.unpark(waiting)
+
+    def count(self, found: Sequence[Found], taken: Callable[[int], None]) -> None:
+        """*found* is what somebody gets."""
+        size = bytes_in(found)
+        if size:
+            self.bytes += size
+            taken(size)
+
+    async def _read_many(
+        self, wanted: Sequence[Wanted], max_bytes: int, taken: Callable[[int], None]
+    ) -> list[Found]:
         found: list[Found] = []
         for first in range(0, len(wanted), _PARTITIONS_A_SLICE):
-            some = self._read(wanted[first : first + _PARTITIONS_A_SLICE], max_bytes)
+            some = self.look(wanted[first : first + _PARTITIONS_A_SLICE], max_bytes)
             max_bytes -= bytes_in(some)
             found += some
             await asyncio.sleep(0)
-        return self._counted(found)
+        self.count(found, taken)
+        return found
 
-    def _hosted(self, wanted: Sequence[Wanted]) -> list[tuple[Hosted, bool]]:
-        hosted = []
-        for each in wanted:
-            try:
-                hosted.append((self._topics.hosted(each.topic, each.index), each.read_committed))
-            except Refused:
-                continue  # deleted while we looked: the next read says so
-        return hosted
-
-    def _read(self, wanted: Sequence[Wanted], max_bytes: int) -> list[Found]:
+    def look(self, wanted: Sequence[Wanted], max_bytes: int) -> list[Found]:
+        """What there is."""
         found = []
         first = True  # whoever has something first gets a whole batch, however large
         for each in wanted:
@@ -205,9 +223,105 @@ class Fetch:
             found.error = refusal.code
         return found
 
-    def _counted(self, found: list[Found]) -> list[Found]:
-        self.bytes += bytes_in(found)
-        return found
+
+@final
+class Waiting:
+    """A fetch that waits for enough to come.
+
+    It can be awaited; whoever is in a hurry is called by it instead, in the
+    turn that finds enough.
+    """
+
+    __slots__ = (
+        "_done",
+        "_failed",
+        "_fetch",
+        "_loop",
+        "_max_bytes",
+        "_min_bytes",
+        "_outcome",
+        "_parked",
+        "_soon",
+        "_taken",
+        "_timer",
+        "_wanted",
+    )
+
+    def __init__(
+        self,
+        fetch: Fetch,
+        wanted: Sequence[Wanted],
+        max_bytes: int,
+        min_bytes: int,
+        seconds: float,
+        taken: Callable[[int], None],
+    ) -> None:
+        """To be made in the turn that has not found enough: nothing can have come in between."""
+        self._fetch = fetch
+        self._wanted = wanted
+        self._max_bytes = max_bytes
+        self._min_bytes = min_bytes
+        self._taken = taken
+        self._done: Callable[[list[Found]], None] | None = None
+        self._failed: Callable[[Exception], None] | None = None
+        self._outcome: list[Found] | Exception | None = None
+        self._loop = asyncio.get_running_loop()
+        self._soon: asyncio.Handle | None = None
+        self._timer = self._loop.call_later(seconds, self._look, True)
+        self._parked = fetch.park(self, wanted)
+
+    def then(self, done: Callable[[list[Found]], None], failed: Callable[[Exception], None]) -> None:
+        """Call *done* with what is found, or *failed* with why nothing can be."""
+        self._done = done
+        self._failed = failed
+        if self._outcome is not None:
+            self._tell()
+
+    def __await__(self) -> Generator[Any, None, list[Found]]:
+        future: asyncio.Future[list[Found]] = self._loop.create_future()
+        self.then(future.set_result, future.set_exception)
+        try:
+            return (yield from future)
+        finally:
+            self.cancel()
+
+    def wake(self) -> None:
+        if self._soon is None:
+            self._soon = self._loop.call_soon(self._look, False)  # what else this turn brings comes along
+
+    def cancel(self) -> None:
+        """Wait no longer; nobody is called."""
+        self._timer.cancel()
+        if self._soon is not None:
+            self._soon.cancel()
+        self._fetch.unpark(self, self._parked)
+
+    def _look(self, is_over: bool) -> None:
+        fetch = self._fetch
+        if not is_over:
+            self._soon = None
+        try:
+            found = fetch.look(self._wanted, self._max_bytes)
+        except Exception as error:
+            self._outcome = error
+        else:
+            if not is_over and not fetch.satisfies(found, self._min_bytes):
+                # A partition that woke us may have been deleted, and another made in its place.
+                fetch.unpark(self, self._parked)
+                self._parked = fetch.park(self, self._wanted)
+                return
+            fetch.count(found, self._taken)
+            self._outcome = found
+        self.cancel()
+        self._tell()
+
+    def _tell(self) -> None:
+        outcome, done, failed = self._outcome, self._done, self._failed
+        if isinstance(outcome, Exception):
+            if failed is not None:
+                failed(outcome)
+        elif done is not None and outcome is not None:
+            done(outcome)
 
 
 def _aborted(partition: Partition, offset: int, records: Slice | None) -> list[AbortedTransaction]:

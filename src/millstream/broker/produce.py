@@ -10,7 +10,7 @@ from millstream.env.clock import Clock
 from millstream.errors import ErrorCode, Refused
 from millstream.partition.partition import Appended
 from millstream.records.control import Marker
-from millstream.records.runs import Place, Run
+from millstream.records.runs import Frames, Joiner, Run
 from millstream.storage.space import Space
 
 ACKS_NONE: Final = 0
@@ -51,30 +51,33 @@ class Produce:
         self._commit.appended(hosted)
         return appended
 
-    def place(self, hosted: Hosted) -> Place | None:
-        """Where a run of batches may go; None if batches must be appended one by one."""
-        return hosted.partition.place(self._clock.now_ms())
+    def append_run(
+        self, hosted: Hosted, joiner: Joiner, frames: Frames, producer: tuple[int, int] | None
+    ) -> Run | None:
+        """Append all that *frames* begin with and that may be appended as one; see `Partition.append_run`.
 
-    def append_run(self, hosted: Hosted, place: Place, run: Run) -> bool:
-        """Append *run*, made for *place*, which `place` gave in this turn; whether that was possible.
-
-        If not, nothing has changed, and each batch is to be tried by itself.
+        If it is nothing, nothing has changed, and each batch is to be tried by itself.
         """
-        size = len(run.data)
-        if not self._space.has_room(size):
-            return False
+        if not self._space.has_room():
+            return None
+        now_ms = self._clock.now_ms()
         try:
-            hosted.partition.append_run(run)
+            run = hosted.partition.append_run(joiner, frames, producer, now_ms)
         except (OSError, Refused):
-            return False
+            return None
+        if run is None:
+            return None
+        size = run.size
+        self._space.take(size)
         self.batches += run.batches
         count = run.end_offset - run.base_offset
-        if hosted.traffic is None:
-            hosted.traffic = Traffic()
-        hosted.traffic.add(count, size, place.now_ms)
-        self.traffic.add(count, size, place.now_ms)
+        traffic = hosted.traffic
+        if traffic is None:
+            traffic = hosted.traffic = Traffic()
+        traffic.add(count, size, now_ms)
+        self.traffic.add(count, size, now_ms)
         self._commit.appended(hosted)
-        return True
+        return run
 
     def append_own(self, hosted: Hosted, records: bytearray) -> Appended:
         """Append a batch of our own making, on a full disk too: what it says frees space, or is small."""

@@ -14,28 +14,29 @@ _MEMORY_MS: Final = 60_000
 class Meter:
     """A count, and how fast it grows."""
 
-    __slots__ = ("_at_ms", "_weight", "total")
+    __slots__ = ("at_ms", "total", "weight")
 
     def __init__(self) -> None:
         self.total = 0
-        self._weight = 0.0
-        self._at_ms = 0
+        self.weight = 0.0
+        self.at_ms = 0
 
     def add(self, amount: int, now_ms: int) -> None:
         self.total += amount
-        if now_ms != self._at_ms:
-            self._fade(now_ms)
-        self._weight += amount
+        if now_ms != self.at_ms:
+            self.fade(now_ms)
+        self.weight += amount
 
     def per_second(self, now_ms: int) -> float:
-        if now_ms > self._at_ms:
-            self._fade(now_ms)
-        return self._weight * 1000 / _MEMORY_MS
+        if now_ms > self.at_ms:
+            self.fade(now_ms)
+        return self.weight * 1000 / _MEMORY_MS
 
-    def _fade(self, now_ms: int) -> None:
-        if now_ms > self._at_ms:  # a clock that was set back must not make more of it
-            self._weight *= exp((self._at_ms - now_ms) / _MEMORY_MS)
-        self._at_ms = now_ms
+    def fade(self, now_ms: int) -> None:
+        """What was counted weighs less by now."""
+        if now_ms > self.at_ms:  # a clock that was set back must not make more of it
+            self.weight *= exp((self.at_ms - now_ms) / _MEMORY_MS)
+        self.at_ms = now_ms
 
 
 @final
@@ -49,5 +50,12 @@ class Traffic:
         self.bytes = Meter()
 
     def add(self, records: int, size: int, now_ms: int) -> None:
-        self.records.add(records, now_ms)
-        self.bytes.add(size, now_ms)
+        counted, sized = self.records, self.bytes
+        if now_ms != counted.at_ms:
+            counted.fade(now_ms)
+        if now_ms != sized.at_ms:
+            sized.fade(now_ms)
+        counted.total += records
+        counted.weight += records
+        sized.total += size
+        sized.weight += size

@@ -2,16 +2,24 @@
 
 import asyncio
 from collections import deque
-from typing import final
+from collections.abc import Callable
+from functools import partial
+from typing import Protocol, final
 
 from millstream.broker.traffic import Traffic
 from millstream.errors import Refused
 from millstream.partition.partition import Partition
 
 
+class Sleeper(Protocol):
+    """Whoever waits on partitions."""
+
+    def wake(self) -> None: ...
+
+
 @final
 class Parked:
-    """A fetch that waits on many partitions for the first of them to move.
+    """Somebody who waits on many partitions for the first of them to move.
 
     Each is watched for its high watermark or, by a reader of committed records,
     for its last stable offset.
@@ -54,25 +62,36 @@ class Hosted:
         self.syncing = False
         self.dropped = False
         self.traffic: Traffic | None = None  # what clients have written since the start
-        self._acks: deque[tuple[int, asyncio.Future[None]]] | None = None
-        self._parked: dict[Parked, bool] | None = None  # and whether it waits for what is stable
+        self._acks: deque[tuple[int, Callable[[Refused | None], None]]] | None = None
+        self._parked: dict[Sleeper, bool] | None = None  # and whether it waits for what is stable
 
     def acked(self, end_offset: int) -> "asyncio.Future[None] | None":
         """Done once all below *end_offset* is committed; None if it is already."""
         if end_offset <= self.partition.high_watermark:
             return None
         future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        if self._acks is None:
-            self._acks = deque()
-        self._acks.append((end_offset, future))
+        self.when_safe(end_offset, partial(_settle, future))
         return future
 
-    def park(self, parked: Parked, *, stable: bool = False) -> None:
+    def when_safe(self, end_offset: int, tell: Callable[[Refused | None], None]) -> bool:
+        """Have *tell* called once all below *end_offset* is committed, or will never be; False if it is.
+
+        As `acked`, without what a future costs and without a turn of the loop: *tell* is
+        called from the midst of the commit, with others still to be told, and must not raise.
+        """
+        if end_offset <= self.partition.high_watermark:
+            return False
+        if self._acks is None:
+            self._acks = deque()
+        self._acks.append((end_offset, tell))
+        return True
+
+    def park(self, parked: Sleeper, *, stable: bool = False) -> None:
         if self._parked is None:
             self._parked = {}
         self._parked[parked] = stable
 
-    def unpark(self, parked: Parked) -> None:
+    def unpark(self, parked: Sleeper) -> None:
         if self._parked is not None:
             self._parked.pop(parked, None)
             if not self._parked:
@@ -80,20 +99,22 @@ class Hosted:
 
     def committed(self) -> None:
         """Commit what is safe by now, and tell those who waited for it."""
-        was_stable = self._stable_offset() if self._parked is not None else 0
+        if self._parked is None and self._acks is None:
+            self.partition.commit()
+            return
+        waits_for_stable = self._parked is not None and True in self._parked.values()
+        was_stable = self._stable_offset() if waits_for_stable else 0
         if not self.partition.commit():
             return
         if self._acks is not None:
             high_watermark = self.partition.high_watermark
             acks = self._acks
             while acks and acks[0][0] <= high_watermark:
-                future = acks.popleft()[1]
-                if not future.done():
-                    future.set_result(None)
+                acks.popleft()[1](None)
             if not acks:
                 self._acks = None
         if self._parked is not None:
-            moved = self._stable_offset() != was_stable
+            moved = waits_for_stable and self._stable_offset() != was_stable
             for parked, stable in list(self._parked.items()):
                 if moved or not stable:
                     parked.wake()
@@ -114,8 +135,16 @@ class Hosted:
         """The partition is no longer served: nobody may wait on it."""
         self.dropped = True
         acks, self._acks = self._acks, None
-        for _, future in acks or ():
-            if not future.done():
-                future.set_exception(refusal)
-                future.exception()  # a caller that has gone must not be reported as having ignored it
+        for _, tell in acks or ():
+            tell(refusal)
         self.wake()
+
+
+def _settle(future: "asyncio.Future[None]", refusal: Refused | None) -> None:
+    if future.done():
+        return
+    if refusal is None:
+        future.set_result(None)
+    else:
+        future.set_exception(refusal)
+        future.exception()  # a caller that has gone must not be reported as having ignored it

@@ -273,6 +273,7 @@ class Broker:
         settings: dict[str, object] = (
             dict(_EPHEMERAL) if self._directory is None else {"log.dir": str(self._directory)}
         )
+        settings["busy.poll.us"] = 0  # it would take the time of the very program that is to send something
         settings["listeners"] = (f"PLAINTEXT://{host}:{port}",)
         opened = [_listener(door) for door in doors]
         settings |= {name: f"{host}:0" if name in opened else "" for name in OTHER_LISTENERS}

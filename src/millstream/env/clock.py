@@ -17,3 +17,8 @@ class Clock(ABC):
 class SystemClock(Clock):
     def now_ms(self) -> int:
         return time.time_ns() // 1_000_000
+
+
+def ticks_us() -> float:
+    """Microseconds of real time, to tell how long something took; nothing simulated may depend on it."""
+    return time.perf_counter() * 1_000_000

@@ -12,7 +12,6 @@ import contextlib
 import errno
 import fcntl
 import os
-import shutil
 import threading
 from abc import ABC, abstractmethod
 from collections import OrderedDict
@@ -23,6 +22,9 @@ Buffer: TypeAlias = bytes | bytearray | memoryview
 T = TypeVar("T")
 
 _WRITEV_MAX: Final = 1024  # IOV_MAX on Linux: one writev takes no more parts
+_NOWAIT: Final = getattr(os, "RWF_NOWAIT", 0)
+_CANNOT_TELL: Final = frozenset({errno.EOPNOTSUPP, errno.EINVAL, errno.ENOSYS})
+_READ_AHEAD_BYTES: Final = 64 << 20
 _FINAL: Final = frozenset({errno.EIO, errno.EROFS, errno.ENODEV, errno.ENXIO})  # it will not get better
 
 
@@ -68,6 +70,27 @@ class File(ABC):
     @abstractmethod
     def close(self) -> None:
         """Give back the descriptor; the file may still be used, and is then opened again."""
+
+    @property
+    def native(self) -> "File | None":
+        """Itself, if native code may append to its *fd*, having counted that in *written*; else None."""
+        return None
+
+    def native_failed(self, error: OSError) -> None:
+        """Raise DiskFailed if *error*, which native code met when it appended, is final."""
+        raise NotImplementedError
+
+    def is_cached(self, position: int) -> bool:
+        """Whether who reads on to *position* finds it in memory; True if nobody can tell."""
+        return True
+
+    def lend(self) -> int:
+        """A descriptor to send from, open until `give_back`; only of a file that is not all cached."""
+        raise NotImplementedError
+
+    def give_back(self) -> None:
+        """One who was lent the descriptor needs it no longer."""
+        raise NotImplementedError
 
 
 class Lock(ABC):
@@ -178,6 +201,8 @@ class RealDisk(Disk):
             self.tried(os.unlink, self.full(path))
 
     def remove_dir(self, path: str) -> None:
+        import shutil  # with every kind of compression there is; a node that starts deletes nothing
+
         self.tried(shutil.rmtree, self.full(path))
 
     def sync_dir(self, path: str) -> None:
@@ -232,9 +257,13 @@ class RealDisk(Disk):
         try:
             return call(*args)
         except OSError as error:
-            if error.errno in _FINAL:
-                raise self._fail(error) from error
+            self.judge(error)
             raise
+
+    def judge(self, error: OSError) -> None:
+        """DiskFailed if *error* is final."""
+        if error.errno in _FINAL and not isinstance(error, DiskFailed):
+            raise self._fail(error) from error
 
     def pin(self, file: "RealFile") -> int:
         """A descriptor of *file* that stays open until `unpin`."""
@@ -290,16 +319,24 @@ class RealFile(File):
         self.inode = -1
         self.pins = 0
         self.unwanted = False
+        self.written = 0  # how often
         self._disk = disk
-        self._written = 0
         self._synced = 0
+        self._missing_at = -_READ_AHEAD_BYTES  # the last byte that a reader had to wait for the disk for
 
     @property
     def unsynced(self) -> bool:
-        return self._written != self._synced
+        return self.written != self._synced
+
+    @property
+    def native(self) -> File | None:
+        return self if self._disk.failure is None else None
+
+    def native_failed(self, error: OSError) -> None:
+        self._disk.judge(error)
 
     def append(self, *parts: Buffer) -> None:
-        self._written += 1
+        self.written += 1
         fd = self._disk.pin(self)
         try:
             if len(parts) == 1:
@@ -323,7 +360,7 @@ class RealFile(File):
             self._disk.unpin(self)
 
     def truncate(self, size: int) -> None:
-        self._written += 1
+        self.written += 1
         fd = self._disk.pin(self)
         try:
             self._disk.trusted(os.ftruncate, fd, size)
@@ -334,7 +371,7 @@ class RealFile(File):
         return os.stat(self.path).st_size
 
     def sync(self) -> None:
-        seen = self._written
+        seen = self.written
         fd = self._disk.pin(self)
         try:
             self._disk.trusted(os.fdatasync, fd)
@@ -352,6 +389,34 @@ class RealFile(File):
 
     def close(self) -> None:
         self._disk.forget(self)
+
+    def is_cached(self, position: int) -> bool:
+        # Behind what was missing, the system reads ahead: to ask would be to hear that it came first.
+        if self._missing_at < position <= self._missing_at + _READ_AHEAD_BYTES or not self._has(position):
+            self._missing_at = position
+            return False
+        return True
+
+    def _has(self, position: int) -> bool:
+        if not _NOWAIT:
+            return True
+        fd = self._disk.pin(self)
+        try:
+            return os.preadv(fd, [bytearray(1)], position, _NOWAIT) == 1
+        except BlockingIOError:
+            return False
+        except OSError as error:
+            if error.errno in _CANNOT_TELL:
+                return True
+            raise
+        finally:
+            self._disk.unpin(self)
+
+    def lend(self) -> int:
+        return self._disk.pin(self)
+
+    def give_back(self) -> None:
+        self._disk.unpin(self)
 
 
 @final

@@ -17,8 +17,7 @@ import struct
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final, final
 
-from crc32c import crc32c
-
+from millstream.crc import crc32c
 from millstream.env.disk import Disk, DiskFailed, File
 from millstream.env.registry import ABSENT, Item, Registry
 

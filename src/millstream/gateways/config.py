@@ -62,6 +62,14 @@ class GatewayConfig:
         max=1 << 30,
         changeable=False,
     )
+    busy_poll_us: int = setting(
+        100,
+        "Microseconds after a reply to look for the next request before sleeping, while they come that fast.",
+        kafka="busy.poll.us",
+        min=0,
+        max=100_000,
+        changeable=False,
+    )
     native: bool = setting(
         True,
         "Join small requests to one write with compiled code, where that was built; else in plain Python.",

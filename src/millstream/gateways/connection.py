@@ -14,30 +14,35 @@ from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from typing import Any, Final, Protocol, TypeVar, cast, final
 
+from millstream.env.busy_poll import BusyPoll
 from millstream.env.disk import Buffer
+from millstream.env.outflow import (
+    BUFFERS,
+    Outflow,
+    Piece,
+    Plug,
+    plug_of,
+    read_whole,
+    send_now,
+    waits_for_disk,
+)
 from millstream.gateways.budget import Budget
 from millstream.gateways.config import GatewayConfig
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
 
-_BUFFERS: Final = (bytes, bytearray, memoryview)
 _WRITE_HIGH_BYTES: Final = 1 << 20
+_PART_BYTES: Final = 16 << 10  # for the transport to wait with until the socket takes more
 _SCRATCH_BYTES: Final = 256 << 10
 _SWEEP_SECONDS: Final = 1.0
 _WARNINGS_A_SWEEP: Final = 10
 
 
-class Payload(Protocol):
-    """A part of a reply that stays on disk until it is sent."""
+class Cancelled(Protocol):
+    """What ends with its client."""
 
-    @property
-    def size(self) -> int: ...
-
-    def read(self) -> bytes: ...
-
-
-Piece = Buffer | Payload
+    def cancel(self) -> object: ...
 
 
 class Reply:
@@ -79,6 +84,7 @@ class Door:
         self.opened = 0
         self.refused = 0
         self.budget = Budget(config().queued_max_bytes)
+        self.busy_poll = BusyPoll(config().busy_poll_us)
         # One for all: what is received is taken from it before the next connection is served.
         self.scratch = memoryview(bytearray(_SCRATCH_BYTES))
         self._by_host: Counter[str] = Counter()
@@ -168,7 +174,7 @@ class Connection(asyncio.BufferedProtocol, ABC):
         self._max_in_flight = door.config().max_in_flight
         self._replies: deque[Reply] = deque()
         self._joined = 0  # requests under way, beyond one for each of the replies
-        self._waiting: dict[asyncio.Future[Any], Awaitable[Any] | None] = {}
+        self._waiting: dict[Cancelled, Awaitable[Any] | None] = {}
         self._reading = True
         self._writable = True
         self._ending = False
@@ -177,6 +183,9 @@ class Connection(asyncio.BufferedProtocol, ABC):
         self._active_at = self._loop.time()
         self._stalled_at: float | None = None
         self._unsent_bytes = 0
+        self._plug: Plug | None = None  # to send to beside the transport
+        self._descriptor = -1  # the plug's
+        self._outflow: Outflow | None = None  # the first of the replies, sent in part
 
     @abstractmethod
     def proceed(self) -> None:
@@ -209,10 +218,15 @@ class Connection(asyncio.BufferedProtocol, ABC):
             self.abort()
             return
         self.transport.set_write_buffer_limits(high=_WRITE_HIGH_BYTES)
+        self._plug = plug_of(self.transport)
+        if self._plug is not None:
+            self._descriptor = self._plug.fileno()
 
     def connection_lost(self, error: Exception | None) -> None:
         self.door.gone(self)
         self.transport = None
+        self._descriptor = -1
+        self._end_outflow()
         self._replies.clear()
         self._joined = 0
         if self._muted is not None:
@@ -280,34 +294,92 @@ class Connection(asyncio.BufferedProtocol, ABC):
         if transport is None or transport.is_closing():
             return
         replies = self._replies
-        while self._writable and replies and (pieces := replies[0].pieces) is not None:
-            if len(replies) == 1 and len(pieces) == 1 and type(pieces[0]) is bytes:  # as most are
-                replies.clear()
-                transport.write(pieces[0])
-                break
-            out: list[Buffer] = []
-            size = 0
-            while replies and replies[0].pieces is not None and size < _WRITE_HIGH_BYTES:
-                reply = replies.popleft()
-                if isinstance(reply, Replies):
-                    self._joined -= reply.requests - 1
-                for piece in reply.pieces or ():
-                    data = piece if isinstance(piece, _BUFFERS) else piece.read()
-                    size += len(data)
-                    out.append(data)
-            if len(out) == 1:
-                transport.write(out[0])
-            elif out:
-                transport.writelines(out)
+        try:
+            while self._writable and replies and (pieces := replies[0].pieces) is not None:
+                if len(replies) == 1 and len(pieces) == 1 and type(pieces[0]) is bytes:  # as most are
+                    self._drop_first()
+                    self._write_now(transport, pieces[0])
+                elif self._outflow is not None or self._begin_outflow(transport, pieces):
+                    self._flow_on(transport)
+                else:
+                    self._write_some(transport)
+        except ConnectionError:
+            self.abort()  # the client has gone
+            return
+        except OSError as error:
+            self.failed(error)  # half a reply may be out: there is nothing to say behind it
+            return
         self._active_at = self._loop.time()
+        self.door.busy_poll.replied()
         if self._ending and not replies:
             transport.close()
 
+    def _write_some(self, transport: asyncio.Transport) -> None:
+        """Send the first replies, about as many as fill the transport's buffer."""
+        replies = self._replies
+        out: list[Buffer] = []
+        size = 0
+        while replies and (pieces := replies[0].pieces) is not None and size < _WRITE_HIGH_BYTES:
+            for piece in pieces:
+                data = piece if isinstance(piece, BUFFERS) else read_whole(piece)
+                size += len(data)
+                out.append(data)
+            self._drop_first()
+        if len(out) == 1:
+            transport.write(out[0])
+        elif out:
+            transport.writelines(out)
+
+    def _begin_outflow(self, transport: asyncio.Transport, pieces: Sequence[Piece]) -> bool:
+        """Whether the reply of *pieces* goes straight from the disk to the socket."""
+        if self._plug is None or not waits_for_disk(pieces) or transport.get_write_buffer_size():
+            return False
+        self._outflow = Outflow(self._plug, pieces)
+        return True
+
+    def _flow_on(self, transport: asyncio.Transport) -> None:
+        """Send more of the outflow, until it ends or the socket takes no more."""
+        outflow = self._outflow
+        assert outflow is not None
+        while self._writable and not outflow.send():
+            # The transport waits for the socket with a little of it, and tells us when that is gone.
+            transport.set_write_buffer_limits(high=0)
+            transport.write(outflow.take(_PART_BYTES))
+        if outflow.is_done:
+            transport.set_write_buffer_limits(high=_WRITE_HIGH_BYTES)
+            self._end_outflow()
+            self._drop_first()
+
+    def _end_outflow(self) -> None:
+        if self._outflow is not None:
+            self._outflow.close()
+            self._outflow = None
+
+    def _drop_first(self) -> None:
+        reply = self._replies.popleft()
+        if isinstance(reply, Replies):
+            self._joined -= reply.requests - 1
+
+    def _write_now(self, transport: asyncio.Transport, data: bytes) -> None:
+        """Send *data*, which is short, straight to the socket: the transport would do so a little later."""
+        if self._descriptor >= 0 and not transport.get_write_buffer_size():
+            sent = send_now(self._descriptor, data)
+            if sent == len(data):
+                return
+            data = data[sent:]
+        transport.write(data)
+
     def send(self, data: bytes) -> None:
         """Send *data* at once; for who has seen that no reply is before it."""
-        if self.transport is not None and not self.transport.is_closing():
-            self.transport.write(data)
+        transport = self.transport
+        if transport is not None and not transport.is_closing():
+            try:
+                self._write_now(transport, data)
+            except OSError:
+                self.abort()  # the client has gone
+                return
             self._active_at = self._loop.time()
+            self.door.busy_poll.replied()
 
     def hold(self) -> None:
         """Stop reading."""

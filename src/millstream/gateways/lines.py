@@ -13,8 +13,9 @@ from typing import Any, Final, final
 from millstream.broker.broker import Broker
 from millstream.broker.session import Session
 from millstream.env.keepalive import keep_alive
+from millstream.env.outflow import Piece
 from millstream.errors import Refused
-from millstream.gateways.connection import Connection, Door, Piece, Reply
+from millstream.gateways.connection import Connection, Door, Reply
 
 _UNSAFE_MAX: Final = 8_000  # records of one connection that are written and not durable yet
 _LINES_A_TURN: Final = 1_000  # handled for one connection before others get the loop
@@ -124,6 +125,7 @@ class LineConnection(Connection):
         return self.door.scratch
 
     def buffer_updated(self, nbytes: int) -> None:
+        self.door.busy_poll.received()
         self._received(self._lines.feed(bytes(self.door.scratch[:nbytes])))
 
     def eof_received(self) -> bool:

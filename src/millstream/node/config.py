@@ -6,7 +6,6 @@ as tables (`[log]` with `"retention.ms" = …`); in the environment as
 was probably meant.
 """
 
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -153,6 +152,8 @@ def load(
 
 def read_file(path: Path) -> dict[str, object]:
     """The settings in a TOML file, tables flattened to dotted names."""
+    import tomllib  # most nodes have no file
+
     try:
         with path.open("rb") as file:
             return dict(_flattened(tomllib.load(file), ""))

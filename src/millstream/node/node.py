@@ -8,7 +8,7 @@ import asyncio
 import base64
 import logging
 from collections.abc import Awaitable, Callable
-from typing import Final, final
+from typing import TYPE_CHECKING, Final, final
 from uuid import UUID
 
 from millstream.broker.broker import Broker
@@ -20,13 +20,13 @@ from millstream.env.registry import ABSENT
 from millstream.gateways.config import GatewayConfig
 from millstream.gateways.connection import Connection, Door
 from millstream.gateways.http.config import HttpConfig
-from millstream.gateways.jsonl.connection import JsonConnection
 from millstream.gateways.kafka.connection import Dispatches, KafkaConnection
 from millstream.gateways.kafka.dispatch import Dispatch
-from millstream.gateways.kafka.faults import Faults, FaultyDispatch
-from millstream.gateways.text.connection import TextConnection
 from millstream.node.config import Address, Listener, NodeConfig, door_listener, listeners_of
 from millstream.storage.store import Store
+
+if TYPE_CHECKING:
+    from millstream.gateways.kafka.faults import Faults
 
 log = logging.getLogger(__name__)
 
@@ -51,7 +51,7 @@ class Node:
         self,
         env: Env,
         live: LiveConfig,
-        faults: Faults | None = None,
+        faults: "Faults | None" = None,
         before_doors: Callable[[Broker], Awaitable[None]] | None = None,
     ) -> None:
         self.broker: Broker
@@ -82,12 +82,10 @@ class Node:
             dispatch = Dispatch(
                 self.broker, limits.fetch_session_slots, self._env.random, native=limits.native
             )
-            served = dispatch if self._faults is None else FaultyDispatch(dispatch, self._faults)
             config = self._live.get(NodeConfig)
             for listener in listeners_of(config):
-                await self._serve_kafka(listener, served)
-            await self._serve("JSON lines", config.jsonl_listener, "jsonl.listener", JsonConnection)
-            await self._serve("text", config.text_listener, "text.listener", TextConnection)
+                await self._serve_kafka(listener, self._with_faults(dispatch))
+            await self._serve_lines(config)
             await self._serve_http(config)
         except BaseException:
             for server in self._servers:
@@ -136,6 +134,13 @@ class Node:
             # All that was acknowledged is safe. What is missing only saves time at the next start.
             log.warning("no room for a goodbye: the next start will take longer error=%s", error.strerror)
 
+    def _with_faults(self, dispatch: Dispatch) -> Dispatches:
+        if self._faults is None:
+            return dispatch
+        from millstream.gateways.kafka.faults import FaultyDispatch  # for tests of clients only
+
+        return FaultyDispatch(dispatch, self._faults)
+
     async def _serve_kafka(self, listener: Listener, dispatch: Dispatches) -> None:
         advertised = listener.advertised and (listener.advertised.host, listener.advertised.port)
         door = self._door("kafka")
@@ -155,10 +160,20 @@ class Node:
             address = await self._listen(door, bind, setting, lambda: connection(door, self.broker))
             self.others[name] = self.by_setting[setting] = address
 
+    async def _serve_lines(self, config: NodeConfig) -> None:
+        if config.jsonl_listener:
+            from millstream.gateways.jsonl.connection import JsonConnection  # a shut door costs no start
+
+            await self._serve("JSON lines", config.jsonl_listener, "jsonl.listener", JsonConnection)
+        if config.text_listener:
+            from millstream.gateways.text.connection import TextConnection  # likewise
+
+            await self._serve("text", config.text_listener, "text.listener", TextConnection)
+
     async def _serve_http(self, config: NodeConfig) -> None:
         if not config.http_queue_listener and not config.admin_listener:
             return
-        from millstream.gateways.http.node import admin_connections, queue_connections
+        from millstream.gateways.http.node import admin_connections, queue_connections  # likewise
 
         queue = queue_connections(self.broker, self._env.clock, lambda: self._live.get(HttpConfig))
         admin = admin_connections(

@@ -16,7 +16,7 @@ from millstream.records.batch import Batch
 from millstream.records.compression import Codec
 from millstream.records.control import Marker, build_marker
 from millstream.records.read import read
-from millstream.records.runs import Place, Run
+from millstream.records.runs import NOBODY, Frames, Joiner, Run
 from millstream.records.verify import InvalidRecords, recompress, verify_records
 from millstream.storage.config import LogConfig
 from millstream.storage.log import Log, Slice
@@ -91,19 +91,25 @@ class Partition:
                 return Appended(earlier.base_offset, last_offset + 1, earlier.append_time_ms)
         return self._write(self._prepared(batch, now_ms), now_ms)
 
-    def place(self, now_ms: int) -> Place | None:
-        """Where a run of ordinary batches may go; None where each must be looked at by itself."""
-        config = self.log.config
+    def append_run(
+        self, joiner: Joiner, frames: Frames, producer: tuple[int, int] | None, now_ms: int
+    ) -> Run | None:
+        """Write all ordinary batches of *frames* from the first on; None if each must be looked at by itself.
+
+        They are of nobody, or of the *producer* of that id and epoch.
+        """
+        log = self.log
+        config = log.config
         if config is not self._ordinary:
             if not _is_ordinary(config):
                 return None
             self._ordinary = config
-        latest_ms = min(now_ms + config.message_timestamp_after_max_ms, _INT64_MAX)
-        return self.log.place(self.leader_epoch, now_ms, latest_ms)
-
-    def append_run(self, run: Run) -> None:
-        """Write *run*, made for the place that `place` gave in the same turn."""
-        self.log.append_run(run)
+        latest_ms = now_ms + config.message_timestamp_after_max_ms
+        place = log.place(self.leader_epoch, now_ms, latest_ms if latest_ms < _INT64_MAX else _INT64_MAX)
+        sender = NOBODY if producer is None else log.producers.sender(*producer)
+        if place is None or sender is None:
+            return None
+        return log.append_run(joiner, frames, place, sender)
 
     def turned_away(self, records: memoryview, now_ms: int) -> None:
         """The batch in *records* cannot be taken now, and will come again.
@@ -189,10 +195,11 @@ class Partition:
     def commit(self) -> bool:
         """Move the high watermark as far as the log is safe; whether it moved."""
         log = self.log
-        if log.safe_offset <= self.high_watermark:
+        safe_offset = log.safe_offset
+        if safe_offset <= self.high_watermark:
             return False
-        self.high_watermark = log.safe_offset
-        log.settle(self.high_watermark)
+        self.high_watermark = safe_offset
+        log.settle(safe_offset)
         return True
 
     def delete_before(self, offset: int) -> int:
@@ -273,9 +280,10 @@ class Partition:
 
 
 def _is_ordinary(config: LogConfig) -> bool:
-    """Whether batches may be appended by their headers alone."""
+    """Whether batches may be appended by their headers alone, whatever acks are asked for."""
     return (
-        not config.compacts
+        config.min_insync_replicas <= 1
+        and not config.compacts
         and config.compression_type == "producer"
         and config.message_timestamp_type == "CreateTime"
         and config.message_timestamp_before_max_ms == _INT64_MAX

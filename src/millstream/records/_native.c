@@ -15,8 +15,12 @@
  */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
+#include <errno.h>
 #include <stdint.h>
 #include <string.h>
+#ifndef _WIN32
+#include <unistd.h>
+#endif
 
 enum {
     HEADER_SIZE = 61,
@@ -112,23 +116,51 @@ static uint32_t (*crc_update)(uint32_t, const uint8_t *, size_t) = crc_by_table;
 #if defined(__x86_64__) && defined(__GNUC__)
 #include <nmmintrin.h>
 
+/* The instruction takes one word a cycle, but gives its result after three: three stretches side by side keep
+ * it busy. What comes before a stretch counts as if as many zeros followed it: `crc_skip` is that, by tables. */
+enum { CRC_STRETCH = 1024 };
+
+static uint32_t crc_skipped[4][256]; /* of each byte of a checksum, after CRC_STRETCH zeros */
+
+static uint32_t crc_skip(uint32_t crc) {
+    return crc_skipped[0][crc & 0xff] ^ crc_skipped[1][crc >> 8 & 0xff] ^ crc_skipped[2][crc >> 16 & 0xff] ^
+           crc_skipped[3][crc >> 24];
+}
+
+static uint64_t word_at(const uint8_t *p) {
+    uint64_t word;
+    memcpy(&word, p, 8);
+    return word;
+}
+
 __attribute__((target("sse4.2"))) static uint32_t crc_by_instruction(uint32_t crc, const uint8_t *p,
                                                                      size_t size) {
-    uint64_t wide = crc;
-    while (size >= 8) {
-        uint64_t word;
-        memcpy(&word, p, 8);
-        wide = _mm_crc32_u64(wide, word);
-        p += 8;
-        size -= 8;
+    for (; size >= 3 * CRC_STRETCH; size -= 3 * CRC_STRETCH, p += 3 * CRC_STRETCH) {
+        uint64_t first = crc, second = 0, third = 0;
+        for (const uint8_t *at = p; at < p + CRC_STRETCH; at += 8) {
+            first = _mm_crc32_u64(first, word_at(at));
+            second = _mm_crc32_u64(second, word_at(at + CRC_STRETCH));
+            third = _mm_crc32_u64(third, word_at(at + 2 * CRC_STRETCH));
+        }
+        crc = crc_skip(crc_skip((uint32_t)first) ^ (uint32_t)second) ^ (uint32_t)third;
     }
+    uint64_t wide = crc;
+    for (; size >= 8; size -= 8, p += 8) wide = _mm_crc32_u64(wide, word_at(p));
     crc = (uint32_t)wide;
     while (size-- > 0) crc = _mm_crc32_u8(crc, *p++);
     return crc;
 }
 
 static void crc_choose(void) {
-    if (__builtin_cpu_supports("sse4.2")) crc_update = crc_by_instruction;
+    static const uint8_t zeros[CRC_STRETCH];
+    if (!__builtin_cpu_supports("sse4.2")) return;
+    for (int place = 0; place < 4; place++)
+        for (uint32_t n = 1; n < 256; n++) {
+            uint32_t bit = n & -n; /* its lowest: the rest is known */
+            crc_skipped[place][n] = n == bit ? crc_by_table(n << (8 * place), zeros, CRC_STRETCH)
+                                             : crc_skipped[place][bit] ^ crc_skipped[place][n ^ bit];
+        }
+    crc_update = crc_by_instruction;
 }
 #else
 static void crc_choose(void) {}
@@ -531,7 +563,7 @@ raised:
 PyDoc_STRVAR(encode_doc,
              "encode(records, now_ms) -> as `encode` in build.py, or None if it must go the plain way.");
 
-static PyObject *name_key, *name_value, *name_headers, *name_timestamp_ms;
+static PyObject *name_key, *name_value, *name_headers, *name_timestamp_ms, *name_fd, *name_written;
 
 /* What a new record consists of; *key* and *value* own their bytes, and are NULL for null. */
 typedef struct {
@@ -667,21 +699,36 @@ static void put_i64(uint8_t *to, int64_t value) {
     put_i32(to + 4, (uint32_t)(uint64_t)value);
 }
 
+enum {
+    STAMPED = 16,          /* bytes of a batch that the leader writes: offset, length, epoch */
+    REMEMBERED = 5,        /* of the last batches it is told where they went */
+    LONE_BYTES = 48 << 10, /* a larger batch is a run by itself, and is not copied */
+    APPENDED = -2,         /* told instead of where the lone one is: all is in the file by now */
+    ALIKE = 8,             /* fields of an Alike, a Limits, a Sender */
+    LIMITS = 5,
+    SENDER = 3,
+    NUMBERS = 7,           /* the arguments of `join` behind its room */
+};
+
 /* What frames of a run have in common, and where what is in them goes. */
 typedef struct {
     const char *call, *before, *reply;
-    Py_ssize_t before_size, reply_size, offset_at;
-    int64_t epoch, end_offset, end_position, max_batch, interval; /* in the order of Limits */
-    int64_t base_offset, position, indexed_at, newest_ms, latest_ms;
-    int compact, after;
+    Py_ssize_t before_size, reply_size;
+    int64_t index_at, offset_at, start_at;
+    int64_t epoch, end_offset, end_position, max_batch, interval;                     /* Limits */
+    int64_t producer_id, producer_epoch, sequence;                                    /* Sender */
+    int64_t index, log_start, base_offset, position, indexed_at, newest_ms, latest_ms; /* numbers */
+    int64_t compact, after;
 } Frames;
 
 /* The batch in the frame at *frame*, whose size is *size*; NULL if the frame is not like the others. */
 static const uint8_t *batch_in(const Frames *f, const uint8_t *frame, uint32_t size, Py_ssize_t *batch_size) {
     const uint8_t *end = frame + size, *p = frame + 8 + f->before_size;
     uint64_t length;
-    if ((int64_t)size < 8 + f->before_size + 4 + HEADER_SIZE + f->after) return NULL;
+    if ((int64_t)size < 8 + f->before_size + 4 + 4 + HEADER_SIZE + f->after) return NULL;
     if (memcmp(frame, f->call, 4) || memcmp(frame + 8, f->before, (size_t)f->before_size)) return NULL;
+    if (u32(p) != (uint32_t)f->index) return NULL;
+    p += 4;
     if (f->compact) {
         if ((p = varint5(p, end, &length)) == NULL || length == 0) return NULL;
         length--;
@@ -696,6 +743,14 @@ static const uint8_t *batch_in(const Frames *f, const uint8_t *frame, uint32_t s
     return p;
 }
 
+/* Whether the batch is of the sender whose batches these are, and comes next. */
+static int is_next(const Frames *f, const uint8_t *batch, int64_t sequence) {
+    int64_t first = (int32_t)u32(batch + 53);
+    if (i64(batch + 43) != f->producer_id) return 0;
+    if (f->producer_id < 0) return first >= -1;
+    return (int16_t)(batch[51] << 8 | batch[52]) == f->producer_epoch && first == sequence;
+}
+
 /* Whether the batch is one that a client may append as it is: `Batch.check` and `check_from_client`, strictly. */
 static int is_plain(const Frames *f, const uint8_t *batch, Py_ssize_t size) {
     if (size < HEADER_SIZE || size > f->max_batch || u32(batch + 8) != (uint32_t)(size - LENGTH_END)) return 0;
@@ -703,7 +758,6 @@ static int is_plain(const Frames *f, const uint8_t *batch, Py_ssize_t size) {
     int64_t count = (int32_t)u32(batch + 57);
     if (count < 1 || count > MAX_RECORDS || (int64_t)(int32_t)u32(batch + 23) != count - 1) return 0;
     if (!(batch[22] & CODEC_BITS) && count * MIN_RECORD_SIZE > size - HEADER_SIZE) return 0;
-    if (i64(batch + 43) != -1 || (int32_t)u32(batch + 53) < -1) return 0; /* a producer's, or nobody's */
     if (i64(batch + 35) > f->latest_ms) return 0;
     return crc32c(batch + CHECKED_FROM, (size_t)(size - CHECKED_FROM)) == u32(batch + 17);
 }
@@ -724,34 +778,48 @@ static const char *bytes_in(PyObject *tuple, Py_ssize_t at, Py_ssize_t *size) {
     return data;
 }
 
-/* What `join` was told by its Alike, its Limits and the five numbers behind them; 0, or -1 if Python has raised. */
-static int frames_of(PyObject *alike, PyObject *limits, PyObject *const *numbers, Frames *f) {
+/* As `ints`, of all that a tuple has. */
+static int ints_in(PyObject *tuple, Py_ssize_t count, int64_t *const *to) {
+    if (!PyTuple_Check(tuple) || PyTuple_Size(tuple) != count) {
+        PyErr_SetString(PyExc_TypeError, "not a tuple, or not of that length");
+        return -1;
+    }
+    for (Py_ssize_t each = 0; each < count; each++) {
+        PyObject *item = PyTuple_GetItem(tuple, each);
+        if (item == NULL || ints(&item, 1, to + each) < 0) return -1;
+    }
+    return 0;
+}
+
+/* What `join` was told by its Alike, its Limits, its Sender and its numbers; 0, or -1 if Python has raised. */
+static int frames_of(PyObject *alike, PyObject *limits, PyObject *sender, PyObject *const *numbers, Frames *f) {
     Py_ssize_t call_size;
-    if (!PyTuple_Check(alike) || PyTuple_Size(alike) != 6 || !PyTuple_Check(limits) || PyTuple_Size(limits) != 5) {
-        PyErr_SetString(PyExc_TypeError, "an Alike and a Limits");
+    if (!PyTuple_Check(alike) || PyTuple_Size(alike) != ALIKE) {
+        PyErr_SetString(PyExc_TypeError, "no Alike");
         return -1;
     }
     if ((f->call = bytes_in(alike, 0, &call_size)) == NULL) return -1;
     if ((f->before = bytes_in(alike, 1, &f->before_size)) == NULL) return -1;
     if ((f->reply = bytes_in(alike, 4, &f->reply_size)) == NULL) return -1;
-    int64_t compact, after, offset_at;
-    PyObject *const shape[] = {PyTuple_GetItem(alike, 2), PyTuple_GetItem(alike, 3), PyTuple_GetItem(alike, 5)};
-    if (ints(shape, 3, (int64_t *const[]){&compact, &after, &offset_at}) < 0) return -1;
-    PyObject *const limit[] = {PyTuple_GetItem(limits, 0), PyTuple_GetItem(limits, 1), PyTuple_GetItem(limits, 2),
-                               PyTuple_GetItem(limits, 3), PyTuple_GetItem(limits, 4)};
-    if (ints(limit, 5,
-             (int64_t *const[]){&f->epoch, &f->end_offset, &f->end_position, &f->max_batch, &f->interval}) < 0)
+    PyObject *const shape[] = {PyTuple_GetItem(alike, 2), PyTuple_GetItem(alike, 3), PyTuple_GetItem(alike, 5),
+                               PyTuple_GetItem(alike, 6), PyTuple_GetItem(alike, 7)};
+    if (ints(shape, 5, (int64_t *const[]){&f->compact, &f->after, &f->index_at, &f->offset_at, &f->start_at}) < 0)
         return -1;
-    if (ints(numbers, 5,
-             (int64_t *const[]){&f->base_offset, &f->position, &f->indexed_at, &f->newest_ms, &f->latest_ms}) < 0)
+    if (ints_in(limits, LIMITS,
+                (int64_t *const[]){&f->epoch, &f->end_offset, &f->end_position, &f->max_batch, &f->interval}) < 0)
         return -1;
-    if (call_size != 4 || after < 0 || after > 16 || offset_at < 8 || offset_at > f->reply_size - 8) {
+    if (ints_in(sender, SENDER, (int64_t *const[]){&f->producer_id, &f->producer_epoch, &f->sequence}) < 0)
+        return -1;
+    if (ints(numbers, NUMBERS,
+             (int64_t *const[]){&f->index, &f->log_start, &f->base_offset, &f->position, &f->indexed_at,
+                                &f->newest_ms, &f->latest_ms}) < 0)
+        return -1;
+    if (call_size != 4 || f->after < 0 || f->after > 16 || f->index_at < 8 || f->index_at > f->reply_size - 4 ||
+        f->offset_at < 8 || f->offset_at > f->reply_size - 8 || f->start_at < 8 ||
+        f->start_at > f->reply_size - 8) {
         PyErr_SetString(PyExc_ValueError, "no such frames");
         return -1;
     }
-    f->compact = compact != 0;
-    f->after = (int)after;
-    f->offset_at = (Py_ssize_t)offset_at;
     return 0;
 }
 
@@ -765,9 +833,21 @@ static int add_note(PyObject **notes, int64_t last, int64_t position, int64_t ne
     return done;
 }
 
-/* A tuple of so many numbers and then *notes and *replies, which it takes over. */
-static PyObject *run_of(const int64_t *numbers, Py_ssize_t count, PyObject *notes, PyObject *replies) {
-    PyObject *run = PyTuple_New(count + 2);
+/* The base offsets of the last batches, of which *count* were noted, one after the other, round and round. */
+static PyObject *lasts_of(const int64_t *noted, int64_t count) {
+    int64_t kept = count < REMEMBERED ? count : REMEMBERED;
+    PyObject *lasts = PyTuple_New((Py_ssize_t)kept);
+    for (int64_t each = 0; lasts != NULL && each < kept; each++) {
+        PyObject *number = PyLong_FromLongLong(noted[(count - kept + each) % REMEMBERED]);
+        if (number == NULL || PyTuple_SetItem(lasts, (Py_ssize_t)each, number) < 0) Py_CLEAR(lasts);
+    }
+    return lasts;
+}
+
+/* A tuple of so many numbers and then *notes, *replies and *lasts, which it takes over. */
+static PyObject *run_of(const int64_t *numbers, Py_ssize_t count, PyObject *notes, PyObject *replies,
+                        PyObject *lasts) {
+    PyObject *run = PyTuple_New(count + 3);
     int whole = run != NULL;
     for (Py_ssize_t each = 0; whole && each < count; each++) {
         PyObject *number = PyLong_FromLongLong(numbers[each]);
@@ -777,29 +857,68 @@ static PyObject *run_of(const int64_t *numbers, Py_ssize_t count, PyObject *note
     if (whole) {
         PyTuple_SetItem(run, count, notes);
         PyTuple_SetItem(run, count + 1, replies);
+        PyTuple_SetItem(run, count + 2, lasts);
         return run;
     }
     Py_XDECREF(run);
     Py_XDECREF(notes);
     Py_DECREF(replies);
+    Py_DECREF(lasts);
     return NULL;
 }
 
-PyDoc_STRVAR(join_doc, "Batches out of frames, one behind the other in room; None if there is none; see runs.py.");
+PyDoc_STRVAR(join_doc,
+             "Batches out of frames, one behind the other in room, or in a file; None if there is none; see runs.py.");
+
+/* Append *size* bytes of *data* to *file*: 1 if they are there, 0 if that must go its own way, -1 if Python raised.
+ *
+ * The interpreter is ours from the look at the descriptor to the end of the write, so no other thread can close it
+ * in between. */
+static int append_to(PyObject *file, const uint8_t *data, Py_ssize_t size) {
+#ifdef _WIN32
+    (void)file, (void)data, (void)size;
+    return 0;
+#else
+    PyObject *number = PyObject_GetAttr(file, name_fd);
+    if (number == NULL) return -1;
+    long fd = PyLong_AsLong(number);
+    Py_DECREF(number);
+    if (fd < 0) return PyErr_Occurred() ? -1 : 0;
+    if ((number = PyObject_GetAttr(file, name_written)) == NULL) return -1;
+    long long written = PyLong_AsLongLong(number);
+    Py_DECREF(number);
+    if (written == -1 && PyErr_Occurred()) return -1;
+    if ((number = PyLong_FromLongLong(written + 1)) == NULL) return -1;
+    int counted = PyObject_SetAttr(file, name_written, number); /* before: a sync that is under way has not seen it */
+    Py_DECREF(number);
+    if (counted < 0) return -1;
+    while (size > 0) { /* a disk that fills up takes a part and says so only at the next call */
+        ssize_t done = write((int)fd, data, (size_t)size);
+        if (done < 0) {
+            if (errno == EINTR) continue; /* no handler may run here: another thread could, and close the file */
+            PyErr_SetFromErrno(PyExc_OSError);
+            return -1;
+        }
+        data += done, size -= done;
+    }
+    return 1;
+#endif
+}
 
 static PyObject *join(PyObject *module, PyObject *const *args, Py_ssize_t count) {
     Frames f;
     Py_buffer view, room;
     int64_t start, end, most;
     (void)module;
-    if (count != 12) {
-        PyErr_SetString(PyExc_TypeError, "join takes 12 arguments");
+    if (count != 9 + NUMBERS) {
+        PyErr_SetString(PyExc_TypeError, "join takes 16 arguments");
         return NULL;
     }
+    PyObject *file = *args++;
     if (ints(args + 1, 3, (int64_t *const[]){&start, &end, &most}) < 0) return NULL;
-    if (frames_of(args[4], args[5], args + 7, &f) < 0) return NULL;
+    if (frames_of(args[4], args[5], args[6], args + 8, &f) < 0) return NULL;
     if (PyObject_GetBuffer(args[0], &view, PyBUF_SIMPLE) < 0) return NULL;
-    if (PyObject_GetBuffer(args[6], &room, PyBUF_WRITABLE) < 0) {
+    if (PyObject_GetBuffer(args[7], &room, PyBUF_WRITABLE) < 0) {
         PyBuffer_Release(&view);
         return NULL;
     }
@@ -807,27 +926,34 @@ static PyObject *join(PyObject *module, PyObject *const *args, Py_ssize_t count)
     uint8_t *to = room.buf;
     Py_ssize_t at = (Py_ssize_t)start, size = 0, batch_size;
     int64_t offset = f.base_offset, newest_ms = f.newest_ms, newest_offset = -1, indexed_at = f.indexed_at;
-    int64_t frames = 0, max_bytes = f.end_position - f.position;
-    PyObject *found = NULL, *replies = NULL, *notes = NULL;
-    if (start < 0 || end < start || end > view.len) {
+    int64_t frames = 0, max_bytes = f.end_position - f.position, sequence = f.sequence, lone_at = -1;
+    int64_t noted[REMEMBERED];
+    PyObject *found = NULL, *replies = NULL, *notes = NULL, *lasts = NULL;
+    if (start < 0 || end < start || end > view.len || room.len < STAMPED) {
         PyErr_SetString(PyExc_ValueError, "no such frames");
         goto done;
     }
-    if (room.len < max_bytes) max_bytes = room.len;
-    int64_t fit = (end - start) / (4 + 8 + f.before_size + HEADER_SIZE);
+    int64_t fit = (end - start) / (4 + 8 + f.before_size + 4 + HEADER_SIZE);
     if (most > fit) most = fit;
     if (most < 0) most = 0;
     replies = PyBytes_FromStringAndSize(NULL, f.reply_size * (Py_ssize_t)most);
     if (replies == NULL) goto done;
     uint8_t *reply = (uint8_t *)PyBytes_AsString(replies);
-    while (frames < most && end - at >= 4) {
+    while (frames < most && lone_at < 0 && end - at >= 4) {
         uint32_t length = u32(from + at);
         if (length > INT32_MAX || (int64_t)length > end - at - 4) break;
         const uint8_t *frame = from + at + 4, *batch = batch_in(&f, frame, length, &batch_size);
-        if (batch == NULL || batch_size > max_bytes - size || !is_plain(&f, batch, batch_size)) break;
+        if (batch == NULL || batch_size > max_bytes - size || !is_next(&f, batch, sequence)) break;
+        if (!is_plain(&f, batch, batch_size)) break;
         int64_t last = offset + (int32_t)u32(batch + 23);
         if (last >= f.end_offset) break;
-        memcpy(to + size, batch, (size_t)batch_size);
+        if (batch_size > LONE_BYTES || batch_size > room.len - size) {
+            if (frames) break;
+            lone_at = batch - from;
+            memcpy(to, batch, STAMPED);
+        } else {
+            memcpy(to + size, batch, (size_t)batch_size);
+        }
         put_i64(to + size, offset);
         put_i32(to + size + 12, (uint32_t)f.epoch);
         if (i64(batch + 35) > newest_ms) newest_ms = i64(batch + 35), newest_offset = last;
@@ -838,8 +964,12 @@ static PyObject *join(PyObject *module, PyObject *const *args, Py_ssize_t count)
         }
         memcpy(reply, f.reply, (size_t)f.reply_size);
         memcpy(reply + 4, frame + 4, 4); /* whose answer it is */
+        put_i32(reply + f.index_at, (uint32_t)f.index);
+        put_i64(reply + f.start_at, f.log_start);
         put_i64(reply + f.offset_at, offset);
         reply += f.reply_size;
+        noted[frames % REMEMBERED] = offset;
+        sequence = (sequence + (last - offset) + 1) & INT32_MAX;
         offset = last + 1;
         size += batch_size;
         at += 4 + (Py_ssize_t)length;
@@ -855,11 +985,19 @@ static PyObject *join(PyObject *module, PyObject *const *args, Py_ssize_t count)
         Py_DECREF(all);
         if (replies == NULL) goto done;
     }
-    found = run_of((int64_t[]){at, size, frames, offset, newest_ms, newest_offset}, 6, notes, replies);
-    notes = replies = NULL;
+    if ((lasts = lasts_of(noted, f.producer_id < 0 ? 0 : frames)) == NULL) goto done;
+    found = run_of((int64_t[]){lone_at, at, size, frames, offset, newest_ms, newest_offset}, 7, notes, replies,
+                   lasts);
+    notes = replies = lasts = NULL;
+    if (found != NULL && lone_at < 0 && file != Py_None) { /* a lone one takes its time: others go on meanwhile */
+        int appended = append_to(file, to, size);
+        if (appended < 0) Py_CLEAR(found);
+        else if (appended) PyTuple_SetItem(found, 0, PyLong_FromLong(APPENDED)); /* a small number: always there */
+    }
 done:
     Py_XDECREF(notes);
     Py_XDECREF(replies);
+    Py_XDECREF(lasts);
     PyBuffer_Release(&view);
     PyBuffer_Release(&room);
     return found;
@@ -885,6 +1023,8 @@ PyMODINIT_FUNC PyInit__native(void) {
     name_value = PyUnicode_InternFromString("value");
     name_headers = PyUnicode_InternFromString("headers");
     name_timestamp_ms = PyUnicode_InternFromString("timestamp_ms");
-    if (!name_key || !name_value || !name_headers || !name_timestamp_ms) return NULL;
+    name_fd = PyUnicode_InternFromString("fd");
+    name_written = PyUnicode_InternFromString("written");
+    if (!name_key || !name_value || !name_headers || !name_timestamp_ms || !name_fd || !name_written) return NULL;
     return PyModule_Create(&definition);
 }

@@ -6,14 +6,19 @@ frames that differ in little but the batch itself:
     i32  size              of what follows
     4    call              which API, which version
     i32  correlation id    comes back in the reply
-    ..   before            client, acks, topic, partition: the same in every one
+    ..   before            client, acks, topic: the same in every one
+    i32  index             of the partition: the same in all of a run
     ..   length            of the batch: an i32, or a varint of one more
     ..   batch
     ..   after             so many empty tag lists
 
 `join` takes as many of them as are alike and ordinary, and stops at the first
 that is not: what is wrong with it, if anything, is for the long way to say. So
-it refuses nothing, and what it was given stays as it was.
+it refuses nothing, and what it was given stays as it was. Native code appends them
+to the file as well, if that is a real one.
+
+All batches of a run are of one sender: nobody, or a producer that counts, whose
+batches must have the sequences that come next.
 """
 
 import struct
@@ -21,7 +26,7 @@ from collections.abc import Sequence
 from types import ModuleType
 from typing import TYPE_CHECKING, Final, NamedTuple, final
 
-from millstream.env.disk import Buffer
+from millstream.env.disk import Buffer, File
 from millstream.records.batch import CHECKED_FROM, CODEC_BITS, HEADER_SIZE, LENGTH_END, MAGIC, MAX_RECORDS
 from millstream.records.batch import MIN_RECORD_SIZE as _RECORD
 from millstream.records.compression import Codec
@@ -39,8 +44,11 @@ NATIVE: Final[ModuleType | None] = _native  # None where it was not built
 
 _SIZE: Final = struct.Struct(">i")
 _OFFSET: Final = struct.Struct(">q")
-_EPOCH_AT: Final = 12
-_CORRELATION: Final = slice(4, 8)
+_STAMP: Final = struct.Struct(">qii")
+_STAMPED: Final = _STAMP.size
+_REPLY_ID: Final = slice(4, 8)
+_MAX_SEQUENCE: Final = 0x7FFFFFFF
+_REMEMBERED: Final = 5  # of the last batches it is told where they went
 _HEADER: Final = struct.Struct(">qiibIhiqqqhii")
 assert _HEADER.size == HEADER_SIZE
 
@@ -49,14 +57,27 @@ Note = tuple[int, int, int, int]
 
 
 class Alike(NamedTuple):
-    """What the frames of a run have in common, and the reply to one of them but for two numbers."""
+    """What the frames of a run have in common, and the reply to one of them but for four numbers."""
 
     call: bytes
     before: bytes
     compact: bool  # how the length is written
     after: int
     reply: bytes  # with its size; the correlation id comes next
-    offset_at: int  # in the reply: the offset its batch was given
+    index_at: int  # in the reply: the partition
+    offset_at: int  # the offset its batch was given
+    start_at: int  # where the log starts
+
+
+class Sender(NamedTuple):
+    """Whose batches a run takes, and the sequence that comes next."""
+
+    producer_id: int
+    epoch: int
+    sequence: int
+
+
+NOBODY: Final = Sender(-1, -1, -1)
 
 
 class Limits(NamedTuple):
@@ -99,29 +120,63 @@ class Place:
 class Run:
     """Batches one behind the other, ready to be written as they are.
 
-    *data* is good until the next run is joined. *newest* is the highest
-    timestamp with the offset that has it; the offset is -1 if it was there before.
+    *parts* are good until the next run is joined, or what it was joined from is
+    overwritten; none are left if they are in the file already. What is not part of
+    the run begins at *stop*. *newest* is the highest timestamp with the offset that has it; the
+    offset is -1 if it was there before. *lasts* are the base offsets of the last few
+    batches, if the *sender* counts.
     """
 
-    __slots__ = ("base_offset", "batches", "data", "end_offset", "newest", "notes", "replies")
+    __slots__ = (
+        "base_offset",
+        "batches",
+        "end_offset",
+        "lasts",
+        "newest",
+        "notes",
+        "parts",
+        "replies",
+        "sender",
+        "size",
+        "stop",
+    )
 
     def __init__(
         self,
-        data: memoryview,
+        stop: int,
+        parts: Sequence[Buffer],
+        size: int,
         batches: int,
         base_offset: int,
         end_offset: int,
         newest: tuple[int, int],
         notes: Sequence[Note],
         replies: bytes,
+        sender: Sender,
+        lasts: Sequence[int],
     ) -> None:
-        self.data = data
+        self.stop = stop
+        self.parts = parts
+        self.size = size
         self.batches = batches
         self.base_offset = base_offset
         self.end_offset = end_offset
         self.newest = newest
         self.notes = notes
         self.replies = replies
+        self.sender = sender
+        self.lasts = lasts
+
+
+Frames = tuple[Alike, memoryview, int, int, int]
+"""What they have in common; where they are, from where and to where; how many of them may be taken."""
+
+Joined = tuple[Sequence[Buffer] | int, int, int, int, int, int, int, Sequence[Note], bytes, Sequence[int]]
+"""What to write, or where the one large batch is that stays where it is, or that all is written; then stop,
+size, batches, end offset, newest timestamp and its offset, notes, replies, and the base offsets of the last
+batches."""
+
+_APPENDED: Final = -2
 
 
 @final
@@ -136,71 +191,113 @@ class Joiner:
         self._join = join if plain or _native is None else _native.join
 
     def join(
-        self, view: memoryview, start: int, end: int, alike: Alike, place: Place, most: int
-    ) -> tuple[int, Run | None]:
-        """The run that begins at *start*, if there is one, and where what is not part of it begins."""
-        joined = self._join(
+        self,
+        frames: Frames,
+        index: int,
+        log_start_offset: int,
+        place: Place,
+        sender: Sender,
+        file: File | None = None,
+    ) -> Run | None:
+        """The run that *frames* begin with; None if there is none.
+
+        It may be appended to *file* already: then it has no parts. After an OSError it is there in part.
+        """
+        alike, view, start, end, most = frames
+        base_offset = place.base_offset
+        joined: Joined | None = self._join(
+            file,
             view,
             start,
             end,
             most,
             alike,
             place.limits,
+            sender,
             self._room,
-            place.base_offset,
+            index,
+            log_start_offset,
+            base_offset,
             place.position,
             place.indexed_at,
             place.newest_ms,
             place.latest_ms,
         )
         if joined is None:
-            return start, None
-        stop, size, batches, end_offset, newest_ms, newest_offset, notes, replies = joined
+            return None
+        parts, stop, size, batches, end_offset, newest_ms, newest_offset, notes, replies, lasts = joined
+        if isinstance(parts, int):
+            at, parts = parts, ()
+            if at >= 0:
+                parts = (self._view[:_STAMPED], view[at + _STAMPED : at + size])
+            elif at != _APPENDED:
+                parts = (self._view[:size],)
         newest = (newest_ms, newest_offset)
-        return stop, Run(self._view[:size], batches, place.base_offset, end_offset, newest, notes, replies)
+        return Run(stop, parts, size, batches, base_offset, end_offset, newest, notes, replies, sender, lasts)
 
 
 def join(
+    file: object,
     view: Buffer,
     start: int,
     end: int,
     most: int,
     alike: Alike,
     limits: Limits,
+    sender: Sender,
     room: bytearray,
+    index: int,
+    log_start_offset: int,
     base_offset: int,
     position: int,
     indexed_at: int,
     newest_ms: int,
     latest_ms: int,
     /,
-) -> tuple[int, int, int, int, int, int, Sequence[Note], bytes] | None:
-    """As the native `join`, in plain Python."""
-    call, before, compact, after, reply, offset_at = alike
+) -> Joined | None:
+    """As the native `join`, in plain Python. It needs no *room*: it copies once, and a single batch never.
+
+    Nor does it write to *file*: who gets the parts can do that as well.
+    """
+    call, before, compact, after, reply, index_at, offset_at, start_at = alike
     leader_epoch, end_offset, end_position, max_batch_bytes, interval = limits
+    producer_id, producer_epoch, sequence = sender
     offset, newest_offset, size, batches = base_offset, -1, 0, 0
     notes: list[Note] = []
-    parts: list[bytes] = []
+    parts: list[Buffer] = []
     replies: list[bytes] = []
+    lasts: list[int] = []
+    before += _SIZE.pack(index)
     head = 8 + len(before)
+    top = head + 5  # with the length, however it is written
     empty = bytes(after)
     view = memoryview(view)
-    max_bytes = min(end_position - position, len(room))
-    epoch = _SIZE.pack(leader_epoch)
-    reply_head, reply_middle, reply_tail = reply[:4], reply[8:offset_at], reply[offset_at + 8 :]
+    max_bytes = end_position - position
+    answer = bytearray(reply)
+    _SIZE.pack_into(answer, index_at, index)
+    _OFFSET.pack_into(answer, start_at, log_start_offset)
+    reply_head, reply_middle, reply_tail = (
+        bytes(answer[:4]),
+        bytes(answer[8:offset_at]),
+        bytes(answer[offset_at + 8 :]),
+    )
     while batches < most and end - start >= _SIZE.size:
         (length,) = _SIZE.unpack_from(view, start)
-        stop = start + _SIZE.size + length
+        frame = start + _SIZE.size
+        stop = frame + length
         if length < head + HEADER_SIZE or stop > end:
             break
-        frame = view[start + _SIZE.size : stop].tobytes()
-        if frame[:4] != call or frame[8:head] != before or (after and frame[-after:] != empty):
+        told = view[frame : frame + top].tobytes()
+        if told[8:head] != before or told[:4] != call or (after and view[stop - after : stop] != empty):
             break
-        at = _batch_at(frame, head, compact, length - after)
+        at = _batch_at(told, head, compact, length - after)
         if at is None:
             break
-        batch = frame[at : length - after]
-        counts = _ordinary(batch, min(max_batch_bytes, max_bytes - size), latest_ms)
+        at += frame
+        batch_size = stop - after - at
+        if not HEADER_SIZE <= batch_size <= min(max_batch_bytes, max_bytes - size):
+            break
+        counts = _ordinary(view[at : stop - after], producer_id, producer_epoch, sequence, latest_ms)
         if counts is None:
             break
         delta, timestamp_ms = counts
@@ -212,17 +309,34 @@ def join(
         if position + size - indexed_at > interval:
             indexed_at = position + size
             notes.append((last, indexed_at, newest_ms, newest_offset))
-        stamped = _OFFSET.pack(offset)
-        parts += stamped, batch[8:_EPOCH_AT], epoch, batch[_EPOCH_AT + 4 :]
-        replies += reply_head, frame[_CORRELATION], reply_middle, stamped, reply_tail
-        size += len(batch)
+        parts += (
+            _STAMP.pack(offset, batch_size - LENGTH_END, leader_epoch),
+            view[at + _STAMPED : stop - after],
+        )
+        replies += reply_head, told[_REPLY_ID], reply_middle, _OFFSET.pack(offset), reply_tail
+        if producer_id >= 0:
+            sequence = (sequence + delta + 1) & _MAX_SEQUENCE
+            lasts.append(offset)
+        size += batch_size
         offset = last + 1
         start = stop
         batches += 1
     if not batches:
         return None
-    room[:size] = b"".join(parts)
-    return start, size, batches, offset, newest_ms, newest_offset, notes or (), b"".join(replies)
+    if batches > 1:
+        parts = [b"".join(parts)]
+    return (
+        parts,
+        start,
+        size,
+        batches,
+        offset,
+        newest_ms,
+        newest_offset,
+        notes or (),
+        b"".join(replies),
+        lasts[-_REMEMBERED:] or (),
+    )
 
 
 def _batch_at(frame: bytes, position: int, compact: bool, end: int) -> int | None:
@@ -240,12 +354,12 @@ def _batch_at(frame: bytes, position: int, compact: bool, end: int) -> int | Non
     return None
 
 
-def _ordinary(batch: bytes, max_bytes: int, latest_ms: int) -> tuple[int, int] | None:
-    """The delta of its last offset and its highest timestamp, if a client may append *batch* as it is."""
+def _ordinary(
+    batch: memoryview, sender_id: int, sender_epoch: int, next_sequence: int, latest_ms: int
+) -> tuple[int, int] | None:
+    """The delta of its last offset and its highest timestamp, if *batch* may be appended as it is."""
     size = len(batch)
-    if not HEADER_SIZE <= size <= max_bytes:
-        return None
-    (_, length, _, magic, crc, attributes, delta, _, timestamp_ms, producer_id, _, sequence, count) = (
+    (_, length, _, magic, crc, attributes, delta, _, timestamp_ms, producer_id, epoch, sequence, count) = (
         _HEADER.unpack_from(batch)
     )
     if (
@@ -256,10 +370,10 @@ def _ordinary(batch: bytes, max_bytes: int, latest_ms: int) -> tuple[int, int] |
         or not 1 <= count <= MAX_RECORDS
         or delta != count - 1
         or (attributes == Codec.NONE and count * _RECORD > size - HEADER_SIZE)
-        or producer_id != -1
-        or sequence < -1
+        or producer_id != sender_id
+        or (sequence < -1 if sender_id < 0 else epoch != sender_epoch or sequence != next_sequence)
         or timestamp_ms > latest_ms
-        or crc32c(memoryview(batch)[CHECKED_FROM:]) != crc
+        or crc32c(batch[CHECKED_FROM:]) != crc
     ):
         return None
     return delta, timestamp_ms

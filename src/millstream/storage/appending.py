@@ -5,7 +5,7 @@ from typing import Final
 
 from millstream.env.disk import DiskFailed
 from millstream.records.batch import Batch
-from millstream.records.runs import Run
+from millstream.records.runs import Frames, Joiner, Place, Run, Sender
 from millstream.storage.segment import Segment
 from millstream.storage.txn_index import AbortedTransaction
 
@@ -23,11 +23,25 @@ def write(segment: Segment, batch: Batch) -> None:
         raise
 
 
-def write_run(segment: Segment, run: Run) -> None:
-    """As `write`, of many batches: all of them are there, or none."""
+def write_run(
+    segment: Segment,
+    joiner: Joiner,
+    frames: Frames,
+    index: int,
+    log_start_offset: int,
+    place: Place,
+    sender: Sender,
+) -> Run | None:
+    """As `write`, of the batches that *joiner* finds in *frames*: all of them are there, or none."""
+    native = segment.file.native
     try:
-        segment.append_run(run)
+        run = joiner.join(frames, index, log_start_offset, place, sender, native)
+        if run is not None:
+            segment.append_run(run)
+        return run
     except OSError as error:
+        if native is not None:
+            native.native_failed(error)
         _give_up_if_lost(error)
         if error.errno not in _NOTHING_WRITTEN:
             _take_back(segment)

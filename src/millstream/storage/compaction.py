@@ -325,7 +325,8 @@ class Compaction:
     def _left_of(self, batch: Batch, fates: Fates) -> bytes | memoryview | None:
         if batch.is_control:
             return self._left_of_control(batch, fates)
-        keep_empty = batch.base_offset in self._last_words.offsets
+        words = self._last_words
+        keep_empty = batch.base_offset in words.offsets or batch.producer_id in words.unsure
         if batch.is_transactional and fates.is_aborted(batch):
             return emptied(batch) if keep_empty else None
         if batch.base_offset >= self.cleaned_offset:
@@ -336,7 +337,8 @@ class Compaction:
         """Of a marker all, as long as there is anything that it decides, and for a while after."""
         if read_marker(batch) is None or not fates.is_over(batch):
             return batch.data
-        is_last_word = self._last_words.epochs.get(batch.producer_id) == batch.producer_epoch
+        words, id = self._last_words, batch.producer_id
+        is_last_word = words.epochs.get(id) == batch.producer_epoch or id in words.unsure
         return self._cleaner.left_of_marker(batch, is_last_word=is_last_word)
 
     def _fates(self) -> Fates:

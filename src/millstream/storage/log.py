@@ -20,7 +20,7 @@ from millstream.env.disk import Disk, File
 from millstream.errors import ErrorCode, Refused
 from millstream.records.batch import Batch
 from millstream.records.control import Marker
-from millstream.records.runs import Limits, Place, Run
+from millstream.records.runs import Frames, Joiner, Limits, Place, Run, Sender
 from millstream.storage import aborted, checkpoint, retention
 from millstream.storage.appending import write, write_abort, write_run
 from millstream.storage.careful import Careful
@@ -40,12 +40,12 @@ from millstream.storage.producers import Producers
 from millstream.storage.rolling import due_ms, has_room_for_run, is_due, must_roll
 from millstream.storage.segment import INDEX, MAX_RELATIVE, TIME_INDEX, Segment, Slice
 from millstream.storage.snapshots import snapshot_path
-from millstream.storage.sync import Closing, Sync, epochs_path
+from millstream.storage.sync import Closing, Sync, WideSync, epochs_path
 from millstream.storage.trash import Trash
 from millstream.storage.txn_index import AbortedTransaction, BadTxnIndex
 from millstream.storage.writers import Writers
 
-__all__ = ["Log", "Slice", "Sync"]
+__all__ = ["Log", "Slice", "Sync", "WideSync"]
 
 
 class _Standing(NamedTuple):
@@ -227,8 +227,9 @@ class Log:
             raise self._refusal()
         assert batch.base_offset == self.end_offset, (batch.base_offset, self.end_offset)
 
-        producers = self.producers if batch.producer_id >= 0 else None
-        ended = producers.ending(batch) if producers is not None and batch.is_control else None
+        # Known from the first batch on, whoever wrote it: later only a walk over all of the log could tell.
+        producers = self.producers
+        ended = producers.ending(batch) if batch.producer_id >= 0 and batch.is_control else None
         segment = self._writable(batch, now_ms)
         try:
             if ended is not None and ended.marker is Marker.ABORT:
@@ -242,8 +243,7 @@ class Log:
             self._writers.ended(ended)
         if batch.leader_epoch > self.epochs.latest:
             self.epochs.assign(batch.leader_epoch, batch.base_offset)
-        if producers is not None:
-            producers.apply(batch, now_ms)
+        producers.apply(batch, now_ms)
         self.end_offset = segment.next_offset
         self.appended_bytes += batch.size
 
@@ -273,6 +273,7 @@ class Log:
         self._standing = None
         if self.failure is not None or not self._chain.segments:
             return None
+        _ = self.producers  # known from the first batch on, as in `append`
         active, config = self._chain.active, self.config
         if not active.size_bytes or not has_room_for_run(active, config) or is_due(active, config, now_ms):
             return None
@@ -298,28 +299,36 @@ class Log:
         self._standing = _Standing(place, active, config, due_ms(active, config))
         return place
 
-    def append_run(self, run: Run) -> None:
-        """Write *run*, made for the place this log gave last; errors are as those of `append`.
+    def append_run(self, joiner: Joiner, frames: Frames, place: Place, sender: Sender) -> Run | None:
+        """Write what *joiner* finds in *frames* at *place*, which this log has just given; None if nothing.
 
-        Its batches are of no producer that counts, and of no transaction.
+        Its batches are of no transaction. If the *sender* counts, it is as the producers tell of it now.
+        Errors are as those of `append`.
         """
-        if self.failure is not None:
-            raise self._refusal()
-        assert self._standing is not None
-        assert run.base_offset == self.end_offset, (run.base_offset, self.end_offset)
+        standing = self._standing
+        assert standing is not None
+        assert standing[0] is place
+        assert place.base_offset == self.end_offset, (place.base_offset, self.end_offset)
 
-        place, active = self._standing[:2]
+        active = standing[1]
         try:
-            write_run(active, run)
+            run = write_run(active, joiner, frames, self.partition, self.start_offset, place, sender)
         except Corrupt as corrupt:
             raise self.take_offline(corrupt) from corrupt
+        if run is None:
+            return None
+        if run.lasts:
+            self.producers.note_run(run, place.now_ms)
         self.end_offset = place.base_offset = run.end_offset
-        self.appended_bytes += len(run.data)
-        if run.notes:
-            self._standing = None  # the index has grown: is there room for more?
+        self.appended_bytes += run.size
+        if run.notes and not has_room_for_run(active, self.config):
+            self._standing = None
         else:
             place.position = active.size_bytes
             place.newest_ms = run.newest[0]
+            if run.notes:
+                place.indexed_at = active.indexed[0]
+        return run
 
     def unsynced(self, *, all: bool = False) -> Sync | None:
         """What must be synced for more to be safe; None if nothing must.
@@ -330,27 +339,31 @@ class Log:
         chain = self._chain
         if self.failure is not None or not chain.segments:
             return None
-        active = chain.active
+        active = chain.segments[-1]
         lazy = self.config.leaves_syncing_to_the_system and not all
         end_offset = active.base_offset if lazy else self.end_offset
         # A segment may be there and have nothing in it: the next life will take its name for safe.
-        unnamed = all and chain.names != self._names_synced
-        if end_offset <= self.synced_offset and not chain.closing and not unnamed:
+        renamed = chain.names != self._names_synced
+        if end_offset <= self.synced_offset and not chain.closing and not (all and renamed):
             return None
         active.bookmark()  # consumers will ask for everything up to here
-        directories = [self.name] if chain.names != self._names_synced else []
+        file = None if lazy else active.file
+        aborted = None if lazy else active.written_aborted
+        unsaved = self.epochs.unsaved_from is not None
+        if not (renamed or unsaved or chain.closing or aborted or self._metadata or self._new_directory):
+            return Sync(end_offset, self._generation, file)
+        directories = [self.name] if renamed else []
         if self._new_directory:
             directories.append("")
-        unsaved = self.epochs.unsaved_from is not None
-        return Sync(
-            self._disk,
+        return WideSync(
             end_offset,
             self._generation,
-            chain.names,
+            file,
+            disk=self._disk,
+            names=chain.names,
             metadata=self._metadata,
             closing=list(chain.closing or ()),
-            active=None if lazy else active.file,
-            aborted=None if lazy else active.written_aborted,
+            aborted=aborted,
             directories=directories,
             epochs=self.epochs.lines() if unsaved else None,
             epochs_path=epochs_path(self.name),
@@ -361,6 +374,8 @@ class Log:
         if sync.generation != self._generation:
             return
         self.synced_offset = max(self.synced_offset, sync.end_offset)
+        if not isinstance(sync, WideSync):
+            return
         self._names_synced = max(self._names_synced, sync.names)
         self._chain.settle()
         if sync.epochs_saved is not None and sync.epochs_saved == self.epochs.lines():
@@ -509,7 +524,7 @@ class Log:
             self.name,
             closed[:count],
             cleaned,
-            self.producers.last_words(),
+            self.producers.last_words(self.synced_offset),
             self.aborted(end_offset, end_offset),
             self.config,
             now_ms if by_time else None,

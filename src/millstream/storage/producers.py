@@ -20,6 +20,7 @@ from millstream.errors import ErrorCode, Refused
 from millstream.records.batch import Batch
 from millstream.records.control import Marker, read_marker
 from millstream.records.crc import crc32c
+from millstream.records.runs import Run, Sender
 
 SNAPSHOT: Final = ".snapshot"
 REMEMBERED: Final = 5  # batches: an idempotent client has no more than so many under way
@@ -64,10 +65,14 @@ class Described(NamedTuple):
 
 
 class LastWords(NamedTuple):
-    """The base offset of each producer's last batch; and the epoch of those of whom only markers tell."""
+    """The base offset of each producer's last batches; and the epoch of those of whom only markers tell.
+
+    Of *unsure* producers all must stay: a crash may take the little that is remembered of them.
+    """
 
     offsets: frozenset[int]
     epochs: dict[int, int]
+    unsure: frozenset[int]
 
 
 class Ended(NamedTuple):
@@ -96,6 +101,11 @@ class Producer:
         self.coordinator_epoch = -1
         self.transaction_start = -1
         self.written: list[Written] = []
+
+    @property
+    def is_new(self) -> bool:
+        """Whether all that it has written in its epoch is remembered, and there is some."""
+        return 0 < len(self.written) < REMEMBERED
 
     @property
     def next_sequence(self) -> int:
@@ -145,13 +155,16 @@ class Producers:
         """What is remembered: epoch and batches by producer id."""
         return {id: (one.epoch, [each.astuple() for each in one.written]) for id, one in self._known.items()}
 
-    def last_words(self) -> LastWords:
-        """What must stay in the log for all to be known that is known now."""
+    def last_words(self, synced_offset: int) -> LastWords:
+        """What must stay in the log for all to be known that is known now, also after a crash."""
         known = self._known.items()
         return LastWords(
             # Not the last alone: any of those remembered may be sent again after a crash.
             frozenset([each.base_offset for _, one in known for each in one.written]),
             {id: one.epoch for id, one in known if not one.written},
+            frozenset(
+                [id for id, one in known if one.is_new and one.written[0].base_offset >= synced_offset]
+            ),
         )
 
     def check(self, batch: Batch) -> Written | None:
@@ -187,6 +200,13 @@ class Producers:
                 f"producer {batch.producer_id} writes outside the transaction it has open here",
             )
         return None
+
+    def sender(self, id: int, epoch: int) -> Sender | None:
+        """What `check` lets the producer write next; None if it takes more than a sequence to tell."""
+        producer = self._known.get(id)
+        if producer is None or producer.epoch != epoch or producer.transaction_start >= 0:
+            return None
+        return Sender(id, epoch, producer.next_sequence)
 
     def check_marker(self, id: int, epoch: int, coordinator_epoch: int) -> None:
         """Refuse a marker of an epoch that is over: the producer's, or the coordinator's."""
@@ -258,6 +278,17 @@ class Producers:
             del producer.written[:-REMEMBERED]
         if transactional and producer.transaction_start < 0:
             producer.transaction_start = self._open[id] = base_offset
+
+    def note_run(self, run: Run, now_ms: int) -> None:
+        """The batches of *run*, whose sender was as `sender` says, are in the log."""
+        id, _, sequence = run.sender
+        producer = self._known[id]
+        ahead = sequence - run.base_offset
+        for base, end in zip(run.lasts, (*run.lasts[1:], run.end_offset), strict=True):
+            first, last = (base + ahead) & _MAX_SEQUENCE, (end - 1 + ahead) & _MAX_SEQUENCE
+            producer.written.append(Written(first, last, base, -1))
+        del producer.written[:-REMEMBERED]
+        producer.last_ms = now_ms
 
     def _apply_control(self, batch: Batch, now_ms: int) -> None:
         """A marker ends its producer's transaction; of any other control batch only the epoch is known."""

@@ -231,21 +231,21 @@ class Segment:
         """Write the batches of *run* at the end, with one call; its place must have been asked for here."""
         assert run.base_offset >= self.next_offset, (run.base_offset, self.next_offset)
 
-        size = len(run.data)
-        self.file.append(run.data)  # raises before anything below changes
+        if run.parts:  # else they are there already
+            self.file.append(*run.parts)  # raises before anything below changes
         if run.notes:
             self._note_run(run)
         if run.newest[1] >= 0:
             self._newest = run.newest
-        self.size_bytes += size
+        self.size_bytes += run.size
         self.next_offset = run.end_offset
 
     def _note_run(self, run: Run) -> None:
-        newest = self.newest
+        newest, indexes = self.newest, self._loaded
         for last_offset, position, timestamp_ms, offset in run.notes:
             so_far = newest if offset < 0 else (timestamp_ms, offset)
-            self._loaded.note(last_offset, position, so_far, self._interval)
-            self._indexed_at = self._loaded.offsets.last_position
+            indexes.note(last_offset, position, so_far, self._interval)
+        self._indexed_at = indexes.offsets.last_position
 
     @property
     def indexed(self) -> tuple[int, int]:

@@ -42,6 +42,10 @@ class Space:
             self.look()
         return not self.is_full
 
+    def take(self, size: int) -> None:
+        """So many bytes were taken, whoever had asked for room without knowing how much."""
+        self._unseen += size
+
     def look(self) -> None:
         """See how much is free. To be called every second or so: others use the disk too."""
         self._unseen = 0

@@ -48,51 +48,62 @@ class Closing:
             _write_or_remove(disk, path, data)
 
 
-@final
 class Sync:
     """All that was appended up to *end_offset*; `run` may be called in any thread, one at a time for a log.
 
-    `run` raises DiskFailed if the disk cannot be trusted any more.
+    Of the newest segment alone, as nearly all are: all else is safe. `run` raises
+    DiskFailed if the disk cannot be trusted any more.
     """
+
+    __slots__ = ("_active", "end_offset", "generation")
+
+    def __init__(self, end_offset: int, generation: int, active: File | None) -> None:
+        self.end_offset = end_offset
+        self.generation = generation
+        self._active = active
+
+    def run(self) -> None:
+        if self._active is not None:
+            self._active.sync()
+
+
+@final
+class WideSync(Sync):
+    """A sync of more than the newest segment: of what was closed, or made, or is told beside it."""
 
     __slots__ = (
         "_aborted",
-        "_active",
         "_directories",
         "_disk",
         "_epochs",
         "_epochs_path",
         "_metadata",
         "closing",
-        "end_offset",
         "epochs_saved",
-        "generation",
         "names",
     )
 
     def __init__(
         self,
-        disk: Disk,
         end_offset: int,
         generation: int,
-        names: int,
+        active: File | None,
         *,
+        disk: Disk,
+        names: int,
         metadata: File | None,
         closing: list[Closing],
-        active: File | None,
         aborted: File | None,
         directories: list[str],
         epochs: list[str] | None,
         epochs_path: str,
     ) -> None:
-        self.end_offset = end_offset
-        self.generation = generation
+        super().__init__(end_offset, generation, active)
         self.names = names
         self.closing = closing
         self.epochs_saved: list[str] | None = None
         self._disk = disk
         self._metadata = metadata
-        self._active = active
         self._aborted = aborted
         self._directories = directories
         self._epochs = epochs
@@ -109,8 +120,7 @@ class Sync:
             self.epochs_saved = self._epochs
         if self._aborted is not None:
             self._aborted.sync()  # before the markers it tells of
-        if self._active is not None:
-            self._active.sync()
+        super().run()
         for directory in self._directories:
             self._disk.sync_dir(directory)
 

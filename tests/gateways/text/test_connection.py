@@ -399,7 +399,8 @@ def test_an_expired_message_is_not_delivered() -> None:
 
 def test_a_subscriber_that_takes_nothing_is_given_nothing_more() -> None:
     async def story(sim: Sim) -> None:
-        it = await subscriber("t window=100000")
+        it = await LineClient.connect(TEXT, limit=1 << 18)
+        assert await it.ask("SUB t window=100000") == "SUBSCRIBED t"
         publisher = await LineClient.connect(TEXT)
         for _ in range(40):
             publisher.send("PUB t " + "x" * 200_000)

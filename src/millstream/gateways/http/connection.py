@@ -137,6 +137,7 @@ class HttpConnection(Connection):
         return self.door.scratch
 
     def buffer_updated(self, nbytes: int) -> None:
+        self.door.busy_poll.received()
         data = bytes(self.door.scratch[:nbytes])
         if self._stream is not None:
             self._stream.receive(data)

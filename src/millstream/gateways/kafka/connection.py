@@ -3,7 +3,9 @@
 Whole frames are handled straight from the door's shared buffer, so an idle
 connection holds no memory. Only a frame that is cut short by the end of what
 was received gets a buffer of its own, grown as its bytes arrive, never from
-what its length claims.
+what its length claims. The rest of a large one is received there. That of a small
+one is received in the shared buffer behind a copy of what there is of it, so that
+what the client sent behind it comes along.
 """
 
 import asyncio
@@ -14,17 +16,22 @@ from typing import Final, Protocol, final
 
 from millstream.broker.session import Session
 from millstream.env.disk import Buffer
+from millstream.env.outflow import Piece
 from millstream.errors import Refused
-from millstream.gateways.connection import Connection, Door, Piece, Reply
+from millstream.gateways.connection import Connection, Door, Reply
 from millstream.gateways.kafka.dispatch import Request
 from millstream.gateways.kafka.in_turn import Answer, InTurn, Settled
-from millstream.gateways.kafka.lanes import Lane
+from millstream.gateways.kafka.lanes import Acks, Lane
+from millstream.gateways.kafka.postponed import Postponed
+from millstream.gateways.kafka.refrain import Refrain
 from millstream.wire.frame import check_size
 from millstream.wire.message import Message
 
 _SIZE: Final = struct.Struct(">i")
 _SIZE_BYTES: Final = 4
 _PRODUCE: Final = 0
+_FETCH: Final = 1
+_VAIN_MAX: Final = 4
 _MIN_REQUEST_BYTES: Final = 8
 _FREE_BYTES: Final = 64 << 10  # frames up to this size borrow nothing from the budget
 _LEAST_BYTES: Final = 1024
@@ -48,9 +55,13 @@ class Dispatches(Protocol):
 
     def learn(self, frame: memoryview, request: Request, last: Lane | None, /) -> Lane | None: ...
 
+    def learn_fetch(self, frame: memoryview, request: Request, /) -> Refrain | None: ...
+
+    def repeat(self, frame: memoryview, refrain: Refrain, /) -> Request | None: ...
+
     def take(
         self, session: Session, lane: Lane, view: memoryview, start: int, end: int, most: int, /
-    ) -> "tuple[int, int, bytes | asyncio.Future[Buffer] | None]": ...
+    ) -> "tuple[int, int, bytes | Acks | None]": ...
 
 
 @final
@@ -68,6 +79,8 @@ class KafkaConnection(Connection):
         self._began_at: float | None = None
         self._held = b""  # received, but not to be handled while busy
         self._lane: Lane | None = None  # what the last request that wrote was on
+        self._refrain: Refrain | None = None  # what the last fetch was
+        self._in_vain = 0  # fetches learned that never came again
         self._has_lanes = self._request_max_bytes >= len(door.scratch)  # else each needs its size checked
 
     @property
@@ -87,11 +100,16 @@ class KafkaConnection(Connection):
         self._held = b""
 
     def get_buffer(self, sizehint: int) -> memoryview:
+        scratch = self.door.scratch
         if self._buffer is None or self._began_at is None:
-            return self.door.scratch
+            return scratch
+        if self._rejoins:
+            scratch[: self._filled] = memoryview(self._buffer)[: self._filled]
+            return scratch[self._filled :]
         return memoryview(self._buffer)[self._filled : self._frame_bytes or len(self._buffer)]
 
     def buffer_updated(self, nbytes: int) -> None:
+        self.door.busy_poll.received()
         if self._began_at is None:
             lane, scratch = self._lane, self.door.scratch
             start = 0
@@ -100,6 +118,8 @@ class KafkaConnection(Connection):
                 if start == nbytes:
                     return  # as most come: whole, and like the last
             self._take(scratch[start:nbytes])
+        elif self._rejoins:
+            self._rejoin(nbytes)
         else:
             self._filled += nbytes
             self._grow_frame()
@@ -157,12 +177,13 @@ class KafkaConnection(Connection):
             self.failed(error)
             return end
         if isinstance(answer, bytes):
-            if self._replies or not self._writable:
+            # What follows may be answered along with it: a write a run would be one a partition.
+            if self._replies or not self._writable or stop < end:
                 self.expect_many(requests).pieces = (answer,)
             else:
                 self.send(answer)
         elif answer is not None:
-            self.when(answer, partial(self._replied, self.expect_many(requests)))
+            answer.tell = partial(self._replied, self.expect_many(requests))
         return stop
 
     def _replied(self, reply: Reply, data: Buffer) -> None:
@@ -197,6 +218,24 @@ class KafkaConnection(Connection):
             self.hold()
             self.door.budget.wait(self._frame_bytes - self._borrowed, self._granted)
 
+    @property
+    def _rejoins(self) -> bool:
+        """Whether the frame that did not arrive whole is one of the small."""
+        return 0 < self._frame_bytes <= _FREE_BYTES
+
+    def _rejoin(self, nbytes: int) -> None:
+        """So much has arrived in the shared buffer, behind the beginning of a small frame."""
+        assert self._buffer is not None
+        scratch, filled = self.door.scratch, self._filled
+        end = filled + nbytes
+        if end < self._frame_bytes:
+            self._buffer[filled:end] = scratch[filled:end]
+            self._filled = end
+            return
+        self._began_at = None
+        self._drop_if_scarce()
+        self._take(scratch[:end])
+
     def _grow_frame(self) -> None:
         assert self._buffer is not None
         if not self._frame_bytes and self._filled >= _SIZE_BYTES:
@@ -213,8 +252,7 @@ class KafkaConnection(Connection):
             whole = memoryview(self._buffer)[: self._frame_bytes]
             if self._lane is None or self.busy or not self._take_lane(self._lane, whole, 0, len(whole)):
                 self._handle(whole[_SIZE_BYTES:])
-            if len(self._buffer) > _KEEP_BYTES or self.door.budget.is_short:
-                self._drop_buffer()
+            self._drop_if_scarce()
         elif self._filled == len(self._buffer):
             self._room(min(self._frame_bytes, 2 * self._filled))
 
@@ -250,6 +288,10 @@ class KafkaConnection(Connection):
         if borrowed:
             self.door.budget.repay(borrowed)
 
+    def _drop_if_scarce(self) -> None:
+        if self._buffer is not None and (len(self._buffer) > _KEEP_BYTES or self.door.budget.is_short):
+            self._drop_buffer()
+
     def _drop_buffer(self) -> None:
         self._repay()
         self._buffer = None
@@ -257,7 +299,10 @@ class KafkaConnection(Connection):
 
     def _handle(self, frame: memoryview) -> None:
         try:
-            request = self._dispatch.read(frame)
+            refrain = self._refrain
+            request = None if refrain is None else self._dispatch.repeat(frame, refrain)
+            if request is None:
+                request = self._dispatch.read(frame)
             if request.client_id != self._session.client_id:
                 self._session = Session(
                     request.client_id,
@@ -268,6 +313,8 @@ class KafkaConnection(Connection):
             response = self._dispatch.handle(self._session, request)
             if self._has_lanes and request.key == _PRODUCE:
                 self._lane = self._dispatch.learn(frame, request, self._lane)
+            elif request.key == _FETCH and isinstance(request.message, Message):
+                self._learn_fetch(frame, request)
         except Refused as refusal:
             self.refuse(refusal.detail)
             return
@@ -282,6 +329,13 @@ class KafkaConnection(Connection):
             self.take_turn(response.answer, partial(self._resumed, reply, self._session, request))
         else:
             self._expected(reply, self._session, request, response)
+
+    def _learn_fetch(self, frame: memoryview, request: Request) -> None:
+        """Expect the same fetch again, unless that came to nothing each time so far."""
+        if self._refrain is not None and not self._refrain.used:
+            self._in_vain += 1
+        if self._in_vain < _VAIN_MAX:
+            self._refrain = self._dispatch.learn_fetch(frame, request)
 
     def _resumed(
         self, reply: Reply, session: Session, request: Request, answer: "asyncio.Future[Settled]"
@@ -307,10 +361,25 @@ class KafkaConnection(Connection):
         if isinstance(response, Message):
             self._throttle(session, response)
             reply.pieces = self._dispatch.write(request, response)
+        elif isinstance(response, Postponed):
+            self._waiting[response] = None
+            done = partial(self._came, response, reply, session, request)
+            response.then(done, self.failed)
         elif isinstance(response, asyncio.Future):
             self.when(response, partial(self._reply, reply, session, request))
         else:
             self.later(self._answer(reply, session, request, response), response)
+
+    def _came(
+        self,
+        postponed: Postponed[Message],
+        reply: Reply,
+        session: Session,
+        request: Request,
+        message: Message,
+    ) -> None:
+        del self._waiting[postponed]
+        self._reply(reply, session, request, message)
 
     async def _answer(
         self, reply: Reply, session: Session, request: Request, response: Awaitable[Message | None]

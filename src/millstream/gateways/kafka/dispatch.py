@@ -14,13 +14,13 @@ from typing import Final, cast, final
 
 from millstream.broker.broker import Broker
 from millstream.broker.session import Session
-from millstream.env.disk import Buffer
+from millstream.env.outflow import Piece
 from millstream.errors import ErrorCode, Refused
-from millstream.gateways.connection import Piece
 from millstream.gateways.kafka.fetch_sessions import FetchSessions
 from millstream.gateways.kafka.handlers import api_versions, fetch, produce
 from millstream.gateways.kafka.in_turn import Answer, in_turn
 from millstream.gateways.kafka.lanes import Lane, Lanes
+from millstream.gateways.kafka.refrain import Again, Refrain, Repeated, learn
 from millstream.gateways.kafka.served import served
 from millstream.wire.apis import API_VERSIONS, APIS, Api, RequestHeader, write_response_header
 from millstream.wire.fast import Produced, read_produce
@@ -45,7 +45,7 @@ class Request:
 
     __slots__ = ("client_id", "correlation_id", "key", "message", "version")
 
-    def __init__(self, header: RequestHeader, message: Message | Produced | None) -> None:
+    def __init__(self, header: RequestHeader, message: Message | Produced | Again | None) -> None:
         self.key = header.api_key
         self.version = header.api_version
         self.correlation_id = header.correlation_id
@@ -63,6 +63,8 @@ class Dispatch:
         self._broker = broker
         self._handlers: dict[int, Handler] = {}
         self._lanes = Lanes(broker, self.calls, plain=not native)
+        # Handles together what is on a lane; see `Lanes.take`. No method: it is called for each read.
+        self.take = self._lanes.take
 
     def read(self, frame: memoryview) -> Request:
         """The request in *frame*; Refused means that the connection must be closed."""
@@ -113,11 +115,17 @@ class Dispatch:
             return None
         return self._lanes.learn(frame, request.version, request.client_id, message, last)
 
-    def take(
-        self, session: Session, lane: Lane, view: memoryview, start: int, end: int, most: int
-    ) -> "tuple[int, int, bytes | asyncio.Future[Buffer] | None]":
-        """Handle at once all requests from *start* on that are on *lane*, *most* of them at the most."""
-        return self._lanes.take(session, lane, view, start, end, most)
+    def learn_fetch(self, frame: memoryview, request: Request) -> Refrain | None:
+        """What later fetches may repeat of this one, which was received as *frame*; see `refrain.py`."""
+        message = request.message
+        if not isinstance(message, FetchRequest):
+            return None
+        return learn(frame, request.version, request.client_id, message)
+
+    def repeat(self, frame: memoryview, refrain: Refrain) -> Request | None:
+        """The request in *frame*, if it is *refrain* again."""
+        again = refrain.match(frame)
+        return None if again is None else Request(refrain.header, again)
 
     def _handle(self, session: Session, request: Request) -> Answer:
         message = request.message
@@ -126,6 +134,8 @@ class Dispatch:
             return api_versions.unknown_version()
         if isinstance(message, tuple):
             return produce.handle(self._broker, session, message, request.version)
+        if isinstance(message, Again):
+            return fetch.again(self._broker, session, message)
         if isinstance(message, FetchRequest):
             return fetch.handle(self._broker, session, message, request.version, self.sessions)
         handler = self._handlers.get(request.key)
@@ -135,6 +145,8 @@ class Dispatch:
 
     def write(self, request: Request, response: Message) -> Sequence[Piece]:
         """The pieces to send: records among them stay where they are."""
+        if isinstance(response, Repeated):
+            return response.refrain.pieces(response, request.correlation_id)
         head = bytearray(_SIZE.size)
         write_response_header(head, request.key, request.version, request.correlation_id)
         if isinstance(response, FetchResponse):

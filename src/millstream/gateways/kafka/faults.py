@@ -13,13 +13,13 @@ from typing import Final, final
 
 from millstream.broker.fetch import Found
 from millstream.broker.session import Session
-from millstream.env.disk import Buffer
+from millstream.env.outflow import Piece
 from millstream.errors import ErrorCode, Refused
-from millstream.gateways.connection import Piece
 from millstream.gateways.kafka.dispatch import Dispatch, Request
 from millstream.gateways.kafka.fetch_sessions import Place, places
 from millstream.gateways.kafka.in_turn import Answer, said
-from millstream.gateways.kafka.lanes import Lane
+from millstream.gateways.kafka.lanes import Acks, Lane
+from millstream.gateways.kafka.refrain import Refrain
 from millstream.wire.apis import APIS
 from millstream.wire.message import Message, read_message
 from millstream.wire.messages.fetch import (
@@ -160,9 +160,16 @@ class FaultyDispatch:
         """None: each request may meet a fault of its own."""
         return None
 
+    def learn_fetch(self, frame: memoryview, request: Request) -> Refrain | None:
+        """None, as for `learn`."""
+        return None
+
+    def repeat(self, frame: memoryview, refrain: Refrain) -> Request | None:
+        return self._dispatch.repeat(frame, refrain)
+
     def take(
         self, session: Session, lane: Lane, view: memoryview, start: int, end: int, most: int
-    ) -> "tuple[int, int, bytes | asyncio.Future[Buffer] | None]":
+    ) -> "tuple[int, int, bytes | Acks | None]":
         return self._dispatch.take(session, lane, view, start, end, most)
 
     def _failed(self, session: Session, request: Request, code: ErrorCode) -> Answer:

@@ -1,13 +1,16 @@
-"""Lanes: many requests that write to one partition in the same way, handled as one.
+"""Lanes: many requests that write to one topic in the same way, handled as one.
 
 A lane is learnt from a request that was handled the long way, and names all
-that those behind it must have in common with it. While they do, they are
-appended together and answered together. Whatever is out of the ordinary goes the
-long way: a lane refuses nothing.
+that those behind it must have in common with it: everything but the partition
+and the batch. While they do, those for one partition are appended together and
+answered together. Whatever is out of the ordinary goes the long way: a lane
+refuses nothing.
 """
 
 import asyncio
 import struct
+from collections import deque
+from collections.abc import Callable, Sequence
 from typing import Final, final
 
 from millstream.broker.broker import Broker
@@ -15,6 +18,7 @@ from millstream.broker.session import Session
 from millstream.broker.waiting import Hosted
 from millstream.env.disk import Buffer
 from millstream.errors import ErrorCode, Refused
+from millstream.records.batch import HEADER_SIZE
 from millstream.records.runs import Alike, Joiner, Run
 from millstream.wire.apis import write_response_header
 from millstream.wire.fast import Produced
@@ -26,49 +30,51 @@ from millstream.wire.messages.produce import (
 )
 
 _SIZE: Final = struct.Struct(">i")
+_PRODUCER: Final = struct.Struct(">qh")
+_PRODUCER_AT: Final = 43
 _PRODUCE: Final = ProduceRequest.KEY
 _CORRELATION_AT: Final = 4
 _FIRST_VERSION: Final = 7  # before, zstd is not taken
-_TOPIC_IDS_FROM: Final = 13
 _TAGS: Final = 3  # empty tag lists behind the records: of the partition, the topic, the request
 _ROOM_BYTES: Final = 256 << 10
+_LOOK_SECONDS: Final = 1.0
 
 
 @final
 class Lane:
-    """What requests have in common that write to one partition."""
+    """What requests have in common that write to one topic."""
 
     __slots__ = (
         "acks",
         "alike",
         "client_id",
-        "hosted",
-        "index",
-        "log_start_offset",
-        "timeout_ms",
+        "index_at",
+        "partitions",
+        "patience",
+        "producer",
         "topic",
         "version",
     )
 
     def __init__(
         self,
-        alike: Alike,
+        call: bytes,
+        before: bytes,
         version: int,
         client_id: str,
         topic: str | bytes,
-        index: int,
         acks: int,
         timeout_ms: int,
     ) -> None:
-        self.alike = alike
         self.version = version
         self.client_id = client_id
         self.topic = topic
-        self.index = index
         self.acks = acks
-        self.timeout_ms = timeout_ms
-        self.hosted: Hosted | None = None  # the partition, once it was found
-        self.log_start_offset = -1  # as in the reply that *alike* has; -1: it has none yet
+        self.patience = Patience(timeout_ms)
+        self.producer: tuple[int, int] | None = None  # id and epoch, if it counts
+        self.partitions: Sequence[Hosted] = ()  # those of the topic, once it was found
+        self.index_at = _SIZE.size + 8 + len(before)  # in a frame with its size
+        self.alike = self._alike(call, before)
 
     def answer(self, correlation_id: int, answer: ProduceResponsePartition) -> bytearray:
         """The frame of a reply."""
@@ -81,16 +87,18 @@ class Lane:
         _SIZE.pack_into(frame, 0, len(frame) - _SIZE.size)
         return frame
 
-    def prepare(self, log_start_offset: int) -> None:
-        """Have a reply ready that tells of that start of the log."""
-        self.log_start_offset = log_start_offset
-        # Written twice, it shows where the offset is, whatever the version.
-        one, other = (
-            self.answer(0, ProduceResponsePartition(self.index, 0, base_offset, -1, log_start_offset))
-            for base_offset in (0, -1)
+    def _alike(self, call: bytes, before: bytes) -> Alike:
+        compact = self.version >= ProduceRequest.FLEXIBLE_FROM
+        # Written again with one number changed, a reply shows where that number is, whatever the version.
+        reply, *changed = (
+            self.answer(0, ProduceResponsePartition(index, 0, base_offset, -1, log_start_offset))
+            for index, base_offset, log_start_offset in ((0, 0, 0), (-1, 0, 0), (0, -1, 0), (0, 0, -1))
         )
-        at = next(place for place in range(len(one)) if one[place] != other[place])
-        self.alike = self.alike._replace(reply=bytes(one), offset_at=at)
+        index_at, offset_at, start_at = (
+            next(at for at in range(len(reply)) if reply[at] != other[at]) for other in changed
+        )
+        after = _TAGS if compact else 0
+        return Alike(call, before, compact, after, bytes(reply), index_at, offset_at, start_at)
 
 
 @final
@@ -110,88 +118,86 @@ class Lanes:
         transaction, acks, timeout_ms, parts = request
         if transaction is not None or acks == 0 or len(parts) != 1 or version < _FIRST_VERSION:
             return None
-        topic, index, records = parts[0]
-        if not records or len(records) > _ROOM_BYTES:
+        topic, _, records = parts[0]
+        if records is None or len(records) < HEADER_SIZE:
             return None
         compact = version >= ProduceRequest.FLEXIBLE_FROM
         after = _TAGS if compact else 0
         length_bytes = _varint_size(len(records) + 1) if compact else _SIZE.size
-        end = len(frame) - after - len(records) - length_bytes
+        end = len(frame) - after - len(records) - length_bytes - _SIZE.size
         call, before = bytes(frame[:4]), bytes(frame[8:end])
         if last is not None and last.alike.before == before and last.alike.call == call:
-            return last
-        if any(frame[len(frame) - after :]):
+            lane = last
+        elif any(frame[len(frame) - after :]):
             return None  # tags that somebody may mean
-        alike = Alike(call, before, compact, after, b"", 0)
-        return Lane(alike, version, client_id, topic, index, acks, timeout_ms)
+        else:
+            lane = Lane(call, before, version, client_id, topic, acks, timeout_ms)
+        id, epoch = _PRODUCER.unpack_from(records, _PRODUCER_AT)
+        lane.producer = (id, epoch) if id >= 0 and epoch >= 0 else None
+        return lane
 
     def take(
         self, session: Session, lane: Lane, view: memoryview, start: int, end: int, most: int
-    ) -> "tuple[int, int, bytes | asyncio.Future[Buffer] | None]":
+    ) -> "tuple[int, int, bytes | Acks | None]":
         """Append what is on *lane* from *start* on: where it ends, how many requests it was, the replies."""
-        if session.client_id != lane.client_id:
+        at = start + lane.index_at
+        if session.client_id != lane.client_id or at + _SIZE.size > end:
             return start, 0, None
-        broker = self._broker
+        (index,) = _SIZE.unpack_from(view, at)  # whether it is one, `join` will tell
+        partitions = lane.partitions
         try:
-            hosted = lane.hosted
-            if hosted is None or hosted.dropped:
-                hosted = lane.hosted = self._hosted(lane)
-            place = broker.place(hosted, lane.acks)
+            if not 0 <= index < len(partitions) or (hosted := partitions[index]).dropped:
+                hosted = self._found(lane, index)
+            frames = (lane.alike, view, start, end, most)
+            run = self._broker.produce_run(hosted, self._joiner, frames, lane.producer)
         except Refused:
             return start, 0, None
-        if place is None:
+        if run is None:
             return start, 0, None
-        start_offset = hosted.partition.log.start_offset
-        if start_offset != lane.log_start_offset:
-            lane.prepare(start_offset)
-        stop, run = self._joiner.join(view, start, end, lane.alike, place, most)
-        if run is None or not broker.produce_run(hosted, place, run):
-            return start, 0, None
-        self._calls[_PRODUCE] += run.batches
-        safe = hosted.acked(run.end_offset)
-        if safe is None:
-            return stop, run.batches, run.replies
-        return stop, run.batches, _Acks(lane, run, safe).answer
+        batches = run.batches
+        self._calls[_PRODUCE] += batches
+        partition = hosted.partition
+        if run.end_offset <= partition.high_watermark:
+            return run.stop, batches, run.replies
+        acks = Acks(lane, index, partition.log.start_offset, run)
+        hosted.when_safe(run.end_offset, acks.settled)
+        return run.stop, batches, acks
 
-    def _hosted(self, lane: Lane) -> Hosted:
+    def _found(self, lane: Lane, index: int) -> Hosted:
         topics = self._broker.topics
         topic = lane.topic if isinstance(lane.topic, str) else topics.name_of(lane.topic)
-        return self._broker.open_to_clients(topic, lane.index)
+        hosted = self._broker.open_to_clients(topic, index)
+        lane.partitions = topics.partitions(topic)
+        return hosted
 
 
 @final
-class _Acks:
-    """Gives the replies of a run once it is safe, or the client's patience is over."""
+class Acks:
+    """Gives the replies of a run once it is safe, or the client's patience is over: to *tell*, once."""
 
-    __slots__ = ("_lane", "_replies", "_safe", "_timer", "answer")
+    __slots__ = ("_index", "_lane", "_log_start_offset", "_replies", "is_told", "tell")
 
-    def __init__(self, lane: Lane, run: Run, safe: "asyncio.Future[None]") -> None:
-        loop = asyncio.get_running_loop()
-        self.answer: asyncio.Future[Buffer] = loop.create_future()
+    def __init__(self, lane: Lane, index: int, log_start_offset: int, run: Run) -> None:
+        self.tell: Callable[[Buffer], None] | None = None
         self._lane = lane
+        self._index = index
+        self._log_start_offset = log_start_offset
         self._replies = run.replies
-        self._safe = safe
-        self._timer = loop.call_later(max(lane.timeout_ms, 0) / 1000, self._finish)
-        safe.add_done_callback(self._settled)
+        self.is_told = False
+        lane.patience.add(self)
 
-    def _settled(self, safe: "asyncio.Future[None]") -> None:
-        self._finish()
+    def settled(self, refusal: Refused | None) -> None:
+        self._give(self._replies if refusal is None else self._refused(refusal))
 
-    def _finish(self) -> None:
-        self._timer.cancel()
-        if self.answer.done():
-            return  # the client has gone, or was told that it took too long
-        if not self._safe.done():
-            late = Refused(ErrorCode.REQUEST_TIMED_OUT, "written, but not known to be safe in time")
-            self.answer.set_result(self._refused(late))
-            return
-        failure = self._safe.exception()
-        if failure is None:
-            self.answer.set_result(self._replies)
-        elif isinstance(failure, Refused):
-            self.answer.set_result(self._refused(failure))
-        else:
-            self.answer.set_exception(failure)
+    def too_late(self) -> None:
+        late = Refused(ErrorCode.REQUEST_TIMED_OUT, "written, but not known to be safe in time")
+        self._give(self._refused(late))
+
+    def _give(self, replies: Buffer) -> None:
+        tell, self.tell = self.tell, None
+        self.is_told = True
+        if tell is not None:  # else it was told already
+            tell(replies)
 
     def _refused(self, refusal: Refused) -> Buffer:
         lane, replies = self._lane, self._replies
@@ -199,14 +205,57 @@ class _Acks:
         for start in range(0, len(replies), len(lane.alike.reply)):
             (correlation_id,) = _SIZE.unpack_from(replies, start + _CORRELATION_AT)
             answer = ProduceResponsePartition(
-                lane.index,
+                self._index,
                 refusal.code,
                 -1,
-                log_start_offset=lane.log_start_offset,
+                log_start_offset=self._log_start_offset,
                 error_message=refusal.detail,
             )
             out += lane.answer(correlation_id, answer)
         return out
+
+
+@final
+class Patience:
+    """Tells those who have waited for so long that it is too late; one timer serves all of a lane.
+
+    It looks every second, however patient the client: who was told, and a lane whose
+    client has gone, are not kept for longer.
+    """
+
+    __slots__ = ("_seconds", "_timer", "_waiting")
+
+    def __init__(self, milliseconds: int) -> None:
+        self._seconds = max(milliseconds, 0) / 1000
+        self._waiting: deque[tuple[float, Acks]] = deque()
+        self._timer: asyncio.TimerHandle | None = None
+
+    def add(self, acks: Acks) -> None:
+        loop, waiting = asyncio.get_running_loop(), self._waiting
+        while waiting and waiting[0][1].is_told:
+            waiting.popleft()
+        waiting.append((loop.time() + self._seconds, acks))
+        if self._timer is None:
+            self._look_later()
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing is kept."""
+        return not self._waiting and self._timer is None
+
+    def _look_later(self) -> None:
+        loop = asyncio.get_running_loop()
+        self._timer = loop.call_at(min(self._waiting[0][0], loop.time() + _LOOK_SECONDS), self._look)
+
+    def _look(self) -> None:
+        loop, waiting = asyncio.get_running_loop(), self._waiting
+        self._timer = None
+        while waiting and (waiting[0][1].is_told or waiting[0][0] <= loop.time()):
+            acks = waiting.popleft()[1]
+            if not acks.is_told:
+                acks.too_late()
+        if waiting and self._timer is None:
+            self._look_later()
 
 
 def _varint_size(number: int) -> int:

@@ -23,13 +23,16 @@ Versions
 
 import asyncio
 from collections.abc import Awaitable, Sequence
+from functools import partial
 from typing import Final
 
 from millstream.broker.broker import Broker
-from millstream.broker.fetch import Found, Wanted
+from millstream.broker.fetch import Found, Waiting, Wanted
 from millstream.broker.session import Session
 from millstream.errors import ErrorCode, Refused
 from millstream.gateways.kafka.fetch_sessions import FetchSession, FetchSessions, Place, Remembered, places
+from millstream.gateways.kafka.postponed import Postponed
+from millstream.gateways.kafka.refrain import Again, Refrain, Repeated
 from millstream.wire.messages.fetch import (
     FetchRequest,
     FetchRequestPartition,
@@ -61,7 +64,29 @@ def handle(
     fresh = kept is None or request.session_epoch == 0
     reply = _Reply(asked, kept, fresh)
     found = broker.fetch(session, wanted, request.max_bytes, request.min_bytes, request.max_wait_ms)
-    return reply.response(found) if isinstance(found, list) else reply.later(found)
+    if isinstance(found, list):
+        return reply.response(found)
+    return Postponed(found, reply.response) if isinstance(found, Waiting) else reply.later(found)
+
+
+def again(
+    broker: Broker, session: Session, asked: Again
+) -> Repeated | FetchResponse | Awaitable[Repeated | FetchResponse]:
+    """As `handle`, for a request that was made before with another offset."""
+    refrain = asked.refrain
+    request = refrain.request
+    wanted = [refrain.wanted(broker, asked.offset)]
+    found = broker.fetch(session, wanted, request.max_bytes, request.min_bytes, request.max_wait_ms)
+    if isinstance(found, list):
+        return _repeated(refrain, found)
+    assert isinstance(found, Waiting)
+    return Postponed(found, partial(_repeated, refrain))
+
+
+def _repeated(refrain: Refrain, found: list[Found]) -> Repeated | FetchResponse:
+    if refrain.fits(found[0]):
+        return Repeated(refrain, found[0])
+    return _Reply(list(places(refrain.request)), None, fresh=True).response(found)
 
 
 class _Reply:

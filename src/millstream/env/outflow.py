@@ -1,0 +1,200 @@
+"""Replies that go from the disk to a socket without passing through this process.
+
+What is not in the page cache yet is handed to the socket by `sendfile`, beside
+the transport, which must have nothing of its own to send meanwhile. What is
+there is better read: the one who receives it finds it in the processor's cache.
+"""
+
+import errno
+import os
+import socket
+from collections import deque
+from collections.abc import Sequence
+from typing import Final, Protocol, cast, final
+
+from millstream.env.disk import Buffer, File
+
+BUFFERS: Final = (bytes, bytearray, memoryview)
+_LARGE_BYTES: Final = 64 << 10  # what is smaller is read: to copy it costs less than a call of its own
+_MSG_MORE: Final = getattr(socket, "MSG_MORE", 0)  # elsewhere the beginning of a reply leaves by itself
+
+
+class Payload(Protocol):
+    """A part of a reply that stays on disk until it is sent."""
+
+    @property
+    def file(self) -> File: ...
+
+    @property
+    def position(self) -> int: ...
+
+    @property
+    def size(self) -> int: ...
+
+    def read(self) -> bytes: ...
+
+
+Piece = Buffer | Payload
+
+
+class Plug(Protocol):
+    """As much as both loops show of a transport's socket."""
+
+    @property
+    def family(self) -> int: ...
+
+    @property
+    def type(self) -> int: ...
+
+    @property
+    def proto(self) -> int: ...
+
+    def fileno(self) -> int: ...
+
+
+class Transport(Protocol):
+    def get_extra_info(self, name: str) -> object: ...
+
+
+def plug_of(transport: Transport) -> Plug | None:
+    """The socket of *transport*, if files may be sent to it as they are.
+
+    Not through TLS, nor where there is no socket, as in the simulator.
+    """
+    if not hasattr(os, "sendfile") or transport.get_extra_info("sslcontext") is not None:
+        return None
+    plug = transport.get_extra_info("socket")
+    return cast(Plug, plug) if hasattr(plug, "fileno") else None
+
+
+def send_now(descriptor: int, data: bytes) -> int:
+    """How many bytes of *data* the socket takes at once."""
+    try:
+        return os.write(descriptor, data)
+    except BlockingIOError:
+        return 0
+
+
+def waits_for_disk(pieces: Sequence[Piece]) -> bool:
+    """Whether much of a reply of *pieces* must come from the disk.
+
+    To be asked once: the system begins to read what it was asked for.
+    """
+    return any(not isinstance(piece, BUFFERS) and _waits(piece) for piece in pieces)
+
+
+def _waits(payload: Payload) -> bool:
+    # Where a range begins and ends was just looked at to find it: only its middle tells.
+    return payload.size >= _LARGE_BYTES and not payload.file.is_cached(payload.position + payload.size // 2)
+
+
+@final
+class _Range:
+    __slots__ = ("descriptor", "left", "position")
+
+    def __init__(self, descriptor: int, position: int, left: int) -> None:
+        self.descriptor = descriptor
+        self.position = position
+        self.left = left
+
+
+@final
+class Outflow:
+    """One reply under way. Its files stay open until `close`: whoever deletes one does not take it away."""
+
+    def __init__(self, plug: Plug, pieces: Sequence[Piece]) -> None:
+        self._plug = plug
+        self._parts: deque[memoryview | _Range] = deque()
+        self._borrowed: list[File] = []
+        small: list[Buffer] = []
+        try:
+            for piece in pieces:
+                if isinstance(piece, BUFFERS):
+                    small.append(piece)
+                elif piece.size < _LARGE_BYTES:
+                    small.append(read_whole(piece))
+                else:
+                    descriptor = piece.file.lend()
+                    self._borrowed.append(piece.file)
+                    self._add(small)
+                    small = []
+                    self._parts.append(_Range(descriptor, piece.position, piece.size))
+        except BaseException:
+            self.close()
+            raise
+        self._add(small)
+
+    @property
+    def is_done(self) -> bool:
+        return not self._parts
+
+    def send(self) -> bool:
+        """Send as much as the socket takes; whether that was all."""
+        parts = self._parts
+        while parts:
+            part = parts[0]
+            try:
+                if isinstance(part, _Range):
+                    sent = os.sendfile(self._plug.fileno(), part.descriptor, part.position, part.left)
+                    self._sent(part, sent)
+                else:
+                    self._drop(part, self._send(part))
+            except BlockingIOError:
+                return False
+        return True
+
+    def take(self, most: int) -> bytes:
+        """The next bytes, up to *most* of them, for somebody else to send."""
+        part = self._parts[0]
+        if isinstance(part, _Range):
+            data = os.pread(part.descriptor, min(most, part.left), part.position)
+            self._sent(part, len(data))
+        else:
+            data = bytes(part[:most])
+            self._drop(part, len(data))
+        return data
+
+    def close(self) -> None:
+        """Give back what was borrowed."""
+        self._parts.clear()
+        while self._borrowed:
+            self._borrowed.pop().give_back()
+
+    def _add(self, small: list[Buffer]) -> None:
+        if small:
+            self._parts.append(memoryview(small[0] if len(small) == 1 else b"".join(small)))
+
+    def _send(self, data: memoryview) -> int:
+        # An object of ours for the socket of another: made for this call, and gone without closing it.
+        plug = self._plug
+        own = socket.socket(plug.family, plug.type, plug.proto, fileno=plug.fileno())
+        try:
+            return own.send(data, _MSG_MORE if len(self._parts) > 1 else 0)
+        finally:
+            own.detach()
+
+    def _sent(self, part: _Range, count: int) -> None:
+        if not count:
+            raise _cut_short()
+        part.position += count
+        part.left -= count
+        if not part.left:
+            self._parts.popleft()
+
+    def _drop(self, part: memoryview, count: int) -> None:
+        if count == len(part):
+            self._parts.popleft()
+        else:
+            self._parts[0] = part[count:]
+
+
+def read_whole(payload: Payload) -> bytes:
+    """All of *payload*: a reply has said how long it is."""
+    data = payload.read()
+    if len(data) != payload.size:
+        raise _cut_short()
+    return data
+
+
+def _cut_short() -> OSError:
+    return OSError(errno.EIO, "a file was cut under its reader")
