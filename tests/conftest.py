@@ -1,5 +1,6 @@
 """What holds for all tests."""
 
+import importlib
 import os
 import shutil
 from pathlib import Path
@@ -10,11 +11,28 @@ from hypothesis import HealthCheck, settings
 
 _IN_MEMORY: Final = Path("/dev/shm")
 _ENOUGH_BYTES: Final = 6 << 30
+# What a node imports when it is needed. pytest parses what is imported, and Python before 3.11.8 and 3.12.2 fails to
+# (SystemError) if the collector comes upon a forgotten future meanwhile, whose traceback is parsed as well.
+_IMPORTED_LATE: Final = (
+    "millstream.broker.group_keeper",
+    "millstream.gateways.http.node",
+    "millstream.gateways.http.admin_app",
+    "millstream.gateways.http.queue_app",
+    "millstream.gateways.http.websocket",
+    "millstream.gateways.jsonl.connection",
+    "millstream.gateways.kafka.faults",
+    "millstream.gateways.text.connection",
+)
 _LONGEST_FIRST: Final = ("spark", "system", "compat", "slow")
 
 # The machine is shared, and speed is measured in bench/: a slow moment must not fail a property.
 settings.register_profile("millstream", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("millstream")
+
+
+def pytest_sessionstart() -> None:
+    for name in _IMPORTED_LATE:
+        importlib.import_module(name)
 
 
 def pytest_configure() -> None:

@@ -1,7 +1,9 @@
 """The transactional producer against a real node, in simulated time, in both generations of the protocol."""
 
 import asyncio
+import gc
 from random import Random
+from typing import Any
 
 import pytest
 from tests.client.simulated import Sim, simulate
@@ -226,6 +228,21 @@ def test_a_record_that_is_refused_spoils_the_transaction_and_not_the_next() -> N
             async with writer.transaction():
                 await writer.send("t", b"small", partition=0)
             assert await contents(client, committed=True) == [b"small"]
+
+    simulate(story, settings=SETTINGS)
+
+
+def test_who_aborts_need_not_ask_each_record() -> None:
+    async def story(sim: Sim) -> None:
+        forgotten: list[dict[str, Any]] = []
+        asyncio.get_running_loop().set_exception_handler(lambda _, context: forgotten.append(context))
+        async with sim.client() as client, producer(sim, client) as writer:
+            await writer.init()
+            writer.begin()
+            await writer.send("t", b"never sent", partition=0)
+            await writer.abort()
+        gc.collect()
+        assert forgotten == []
 
     simulate(story, settings=SETTINGS)
 

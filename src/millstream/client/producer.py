@@ -303,6 +303,8 @@ class Producer:
         for delivered in futures:
             if delivered is not None and not delivered.done():
                 delivered.set_exception(problem)
+                if self._transaction is not None:
+                    delivered.exception()  # who commits is told: nobody need ask each record
 
     def _abandon(self, queue: SendQueue, futures: list[Promise | None], problem: BaseException) -> None:
         while queue.records:
