@@ -30,6 +30,7 @@ SETTINGS: Final = {
     "log.flush.offset.checkpoint.interval.ms": 250,
     "offsets.topic.num.partitions": 1,
     "log.dir.ballast.bytes": 0,
+    "native.enable": False,  # so that every call is one of Python's, and counted
 }
 CALLS: Final = 300  # more than this life makes to the disk
 
