@@ -11,8 +11,8 @@ from hypothesis import HealthCheck, settings
 
 _IN_MEMORY: Final = Path("/dev/shm")
 _ENOUGH_BYTES: Final = 6 << 30
-# What a node imports when it is needed. pytest parses what is imported, and Python before 3.11.8 and 3.12.2 fails to
-# (SystemError) if the collector comes upon a forgotten future meanwhile, whose traceback is parsed as well.
+# What a node imports when it is needed. pytest parses what is imported, and Python before 3.11.8 and 3.12.2
+# cannot (SystemError) if the collector finds a forgotten future meanwhile: its traceback is parsed as well.
 _IMPORTED_LATE: Final = (
     "millstream.broker.group_keeper",
     "millstream.gateways.http.node",

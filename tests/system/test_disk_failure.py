@@ -39,7 +39,10 @@ def test_a_call_that_fails_once_is_the_last(tmp_path: Path, numbers: Sequence[in
 
 def test_a_disk_that_really_fails_its_syncs(tmp_path: Path) -> None:
     """The file system lies on a device that takes less than it promised; ext4 then takes nothing any more."""
-    with Tmpfs(tmp_path / "thin", size_mb=40) as thin, FileSystem("ext4", thin.root, size_mb=200, thin=True) as fs:
+    with (
+        Tmpfs(tmp_path / "thin", size_mb=40) as thin,
+        FileSystem("ext4", thin.root, size_mb=200, thin=True) as fs,
+    ):
         ledger = Ledger()
         with Server(fs.root / "data") as server:
             asyncio.run(_write_until_it_ends(server, ledger, thin))
@@ -52,7 +55,10 @@ def test_a_disk_that_really_fails_its_syncs(tmp_path: Path) -> None:
 
 def test_a_disk_that_seems_well_again_is_not_believed(tmp_path: Path) -> None:
     """xfs goes on, with pages in its cache that never got to the disk and count as written."""
-    with Tmpfs(tmp_path / "thin", size_mb=80) as thin, FileSystem("xfs", thin.root, size_mb=320, thin=True) as fs:
+    with (
+        Tmpfs(tmp_path / "thin", size_mb=80) as thin,
+        FileSystem("xfs", thin.root, size_mb=320, thin=True) as fs,
+    ):
         ledger = Ledger()
         with Server(fs.root / "data") as server:
             asyncio.run(_write_until_it_ends(server, ledger, thin))

@@ -25,6 +25,7 @@ _WRITEV_MAX: Final = 1024  # IOV_MAX on Linux: one writev takes no more parts
 _NOWAIT: Final = getattr(os, "RWF_NOWAIT", 0)
 _CANNOT_TELL: Final = frozenset({errno.EOPNOTSUPP, errno.EINVAL, errno.ENOSYS})
 _READ_AHEAD_BYTES: Final = 64 << 20
+_ZEROS: Final = memoryview(bytes(64 << 10))
 _FINAL: Final = frozenset({errno.EIO, errno.EROFS, errno.ENODEV, errno.ENXIO})  # it will not get better
 
 
@@ -70,6 +71,17 @@ class File(ABC):
     @abstractmethod
     def close(self) -> None:
         """Give back the descriptor; the file may still be used, and is then opened again."""
+
+    def reserve(self, size: int) -> None:  # noqa: B027 - a disk that has no use for it does nothing
+        """Lay zeros behind the end, up to *size* bytes: what is then appended there is synced sooner.
+
+        In this life they do not count, and go by `truncate` and `trim`; who is killed leaves
+        them at the end of the file. Where there is no room nothing is done.
+        """
+
+    def trim(self) -> bool:
+        """Cut off what is left of what was reserved; whether there was any."""
+        return False
 
     @property
     def native(self) -> "File | None":
@@ -271,6 +283,8 @@ class RealDisk(Disk):
             if file.fd < 0:
                 file.fd = _reopen(file.path, file.inode)
                 file.inode = os.fstat(file.fd).st_ino
+                if file.reserved:
+                    _write_at(file.fd, file.end)
                 if len(self._open) >= self._max_open:
                     self._evict()
             file.pins += 1
@@ -306,6 +320,8 @@ class RealDisk(Disk):
         self._open.pop(file, None)
         fd, file.fd = file.fd, -1
         if fd >= 0:
+            if file.reserved:
+                file.end = os.lseek(fd, 0, os.SEEK_CUR)
             os.close(fd)
 
 
@@ -320,6 +336,8 @@ class RealFile(File):
         self.pins = 0
         self.unwanted = False
         self.written = 0  # how often
+        self.reserved = 0  # how large it is with what was laid behind its end; 0 if nothing was
+        self.end = 0  # of such a file while it has no descriptor, whose own position tells it else
         self._disk = disk
         self._synced = 0
         self._missing_at = -_READ_AHEAD_BYTES  # the last byte that a reader had to wait for the disk for
@@ -364,11 +382,42 @@ class RealFile(File):
         fd = self._disk.pin(self)
         try:
             self._disk.trusted(os.ftruncate, fd, size)
+            if self.reserved:
+                self.reserved = 0
+                _write_at_the_end(fd)
         finally:
             self._disk.unpin(self)
 
     def size(self) -> int:
-        return os.stat(self.path).st_size
+        if not self.reserved:
+            return os.stat(self.path).st_size
+        fd = self._disk.pin(self)
+        try:
+            return os.lseek(fd, 0, os.SEEK_CUR)
+        finally:
+            self._disk.unpin(self)
+
+    def reserve(self, size: int) -> None:
+        end = self.size()
+        first = max(end, self.reserved)
+        fd = self._disk.pin(self)
+        try:
+            self.written += 1
+            while first < size:
+                first += self._disk.tried(os.pwrite, fd, _ZEROS[: size - first], first)
+        except OSError:
+            return  # it was to save time; a disk that has failed says so to whoever writes next
+        finally:
+            if first > max(end, self.reserved):
+                self.reserved = first
+                _write_at(fd, end)
+            self._disk.unpin(self)
+
+    def trim(self) -> bool:
+        if not self.reserved:
+            return False
+        self.truncate(self.size())
+        return True
 
     def sync(self) -> None:
         seen = self.written
@@ -438,6 +487,17 @@ def _reopen(path: str, inode: int) -> int:
         os.close(fd)
         raise FileNotFoundError(errno.ENOENT, "another file has its name by now", path)
     return fd
+
+
+def _write_at(fd: int, position: int) -> None:
+    """Let what is written to *fd* go to *position* and on from there, whatever follows."""
+    fcntl.fcntl(fd, fcntl.F_SETFL, fcntl.fcntl(fd, fcntl.F_GETFL) & ~os.O_APPEND)
+    os.lseek(fd, position, os.SEEK_SET)
+
+
+def _write_at_the_end(fd: int) -> None:
+    """Let what is written to *fd* go to the end of the file, as it does when it was opened."""
+    fcntl.fcntl(fd, fcntl.F_SETFL, fcntl.fcntl(fd, fcntl.F_GETFL) | os.O_APPEND)
 
 
 def _write_all(fd: int, data: Buffer) -> None:

@@ -81,6 +81,7 @@ class SimDisk(Disk):
             directory.set(name, node)
         if isinstance(node, _Directory):
             raise IsADirectoryError(errno.EISDIR, "is a directory", path)
+        self._used += node.show_reserved(self.life)
         return SimFile(self, node)
 
     def list(self, path: str) -> list[str]:
@@ -278,6 +279,18 @@ class SimFile(File):
     def close(self) -> None:
         """There is no descriptor to give back."""
 
+    def reserve(self, size: int) -> None:
+        self._check_alive()
+        if size - len(self._inode.data) <= self._disk.free_bytes():
+            self._inode.reserved, self._inode.reserved_in = size, self._life
+
+    def trim(self) -> bool:
+        self._check_alive()
+        if not self._inode.reserved:
+            return False
+        self._disk.truncate(self._inode, len(self._inode.data))
+        return True
+
     def _check_alive(self) -> None:
         if self._life != self._disk.life:
             raise PowerCut
@@ -297,15 +310,27 @@ class _SimLock(Lock):
 class _Inode:
     """A file's bytes as programs see them, and which of them the platter has."""
 
-    __slots__ = ("data", "ghost", "lost", "safe")
+    __slots__ = ("data", "ghost", "lost", "reserved", "reserved_in", "safe")
 
     def __init__(self) -> None:
         self.data = bytearray()
         self.safe = 0  # bytes from the start that are on the platter just so
         self.ghost = b""  # what the platter still has after them, of a truncation it has not heard of
         self.lost: list[tuple[int, int]] = []  # ranges that a failed sync has dropped from the cache
+        self.reserved = 0  # its size with the zeros behind its end, which count for the next life only
+        self.reserved_in = 0
+
+    def show_reserved(self, life: int) -> int:
+        """Let a life after the one that laid zeros see them; how many there are."""
+        if not self.reserved or self.reserved_in == life:
+            return 0
+        more = max(self.reserved - len(self.data), 0)
+        self.data.extend(bytes(more))
+        self.reserved = 0
+        return more
 
     def truncate(self, size: int) -> None:
+        self.reserved = 0
         if size < self.safe:
             self.ghost = bytes(self.data[size : self.safe]) + self.ghost
             self.safe = size
@@ -330,6 +355,8 @@ class _Inode:
             self.data[self.safe :] = self.ghost
         elif self.safe < len(self.data):
             self._keep_some(random)
+        if self.reserved and random.random() < 0.3:
+            self.reserved = 0  # nor had it heard of those
         self.forget()
         self.sync()
 

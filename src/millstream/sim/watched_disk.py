@@ -132,6 +132,12 @@ class _WatchedFile(File):
         self._disk.check()
         self._file.forget()
 
+    def reserve(self, size: int) -> None:
+        self._disk.watched(Act.APPEND, self._path, lambda: self._file.reserve(size))
+
+    def trim(self) -> bool:
+        return self._disk.watched(Act.TRUNCATE, self._path, self._file.trim)
+
     def close(self) -> None:
         self._disk.check()
         self._file.close()

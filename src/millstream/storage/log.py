@@ -35,6 +35,7 @@ from millstream.storage.compaction import (
 from millstream.storage.config import LogConfig
 from millstream.storage.cursor import Corrupt
 from millstream.storage.epochs import Epochs
+from millstream.storage.headroom import Headroom
 from millstream.storage.metadata import metadata_lines, metadata_path
 from millstream.storage.producers import Producers
 from millstream.storage.rolling import due_ms, has_room_for_run, is_due, must_roll
@@ -76,6 +77,7 @@ class Log:
         "_disk",
         "_epochs",
         "_generation",
+        "_headroom",
         "_metadata",
         "_names_synced",
         "_new_directory",
@@ -144,6 +146,7 @@ class Log:
         self._names_synced = 0
         self._generation = 0
         self._standing: _Standing | None = None
+        self._headroom: Headroom | None = None  # of the newest segment, once that was synced
 
     @property
     def offline(self) -> bool:
@@ -375,6 +378,7 @@ class Log:
             return
         self.synced_offset = max(self.synced_offset, sync.end_offset)
         if not isinstance(sync, WideSync):
+            self._make_headroom()
             return
         self._names_synced = max(self._names_synced, sync.names)
         self._chain.settle()
@@ -575,7 +579,21 @@ class Log:
             checkpoint.write_loosely(self._disk, active.path(INDEX), offsets).close()
             checkpoint.write_loosely(self._disk, active.path(TIME_INDEX), times).close()
 
+    def trim(self) -> None:
+        """Leave nothing behind the end of the newest segment; durable when this returns."""
+        if self.failure is None and self._headroom is not None:
+            if self._headroom.file.trim():
+                self._headroom.file.sync()
+            self._headroom = None
+
     # Helpers
+
+    def _make_headroom(self) -> None:
+        active = self._chain.active
+        if self._headroom is None or self._headroom.file is not active.file:
+            self._headroom = Headroom(active.file, active.size_bytes)
+        else:
+            self._headroom.synced(active.size_bytes, self.config.segment_bytes)
 
     def _writable(self, batch: Batch, now_ms: int) -> Segment:
         """The segment *batch* goes to."""
@@ -599,6 +617,8 @@ class Log:
     def _roll(self, now_ms: int) -> Segment:
         """Close the newest segment and begin another; nothing changes if there is no room for one."""
         with Careful(self):
+            # At once: a life that ends before the next sync must find it whole, whatever comes behind it.
+            self._chain.active.file.trim()
             closing = Closing(self._chain.active)
         snapshot = self.producers.to_bytes()
         segment = self._chain.begin(self.end_offset, self.config.index_interval_bytes, now_ms)

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from itertools import zip_longest
 from typing import Final, final
 
-from millstream.env.disk import Disk
+from millstream.env.disk import Disk, File
 from millstream.storage import checkpoint
 from millstream.storage.aborted import aborted_by
 from millstream.storage.cleaned import Cleaned
@@ -218,7 +218,8 @@ class Recovery:
         except Corrupt as corrupt:
             bad = corrupt
             self._forbid_cutting(segment.next_offset, index, corrupt)
-            self.truncated_bytes += old.size_bytes - segment.size_bytes
+            if not _is_blank(file, segment.size_bytes, old.size_bytes):
+                self.truncated_bytes += old.size_bytes - segment.size_bytes
         segment.set_aborted(aborted)
         self.scanned_bytes += segment.size_bytes
         return bad
@@ -326,6 +327,16 @@ class Recovery:
             segment = self.segments.pop(0)
             for suffix in FILES:
                 self._trash.add_file(segment.path(suffix), 0)
+
+
+def _is_blank(file: File, start: int, end: int) -> bool:
+    """Whether there is nothing but zeros from *start* to *end*: headroom, of which nothing was used."""
+    while start < end:
+        data = file.read(start, min(FAR_AHEAD, end - start))
+        if not data or data.count(0) != len(data):
+            return False
+        start += len(data)
+    return True
 
 
 def _base(name: str, suffix: str) -> int | None:

@@ -196,6 +196,7 @@ class Store:
                 if sync is not None:
                     sync.run()
                     log.synced(sync)
+                log.trim()
             self._goodbye()
         finally:
             self.release()

@@ -1,0 +1,137 @@
+"""Headroom: made where it pays, and never taken for anything that was written."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.storage.helpers import SMALL, append, contents, open_log, open_store, sim_disk, sync
+
+from millstream.sim.disk import SimDisk
+from millstream.storage.config import LogConfig
+from millstream.storage.headroom import _LEAST_BYTES, _MOST_BYTES, _OFTEN, _SMALL_BYTES
+from millstream.storage.log import Log
+from millstream.storage.segment import LOG, file_name
+
+LARGE = LogConfig(segment_bytes=1 << 30)
+
+
+ENOUGH = (
+    _OFTEN + 2
+)  # of a new log: the first sync is of more than the segment, and at the second it is first seen
+
+
+def often(log: Log, size: int = 20, times: int = ENOUGH) -> None:
+    """Sync so many times, with something new each time."""
+    for _ in range(times):
+        append(log, size=size)
+        sync(log)
+
+
+def left_bytes(disk: SimDisk, log: Log, segment: int = -1) -> int:
+    """How large the file is to who comes after this life."""
+    disk.kill()
+    path = f"{log.name}/{file_name(log.segments[segment].base_offset, LOG)}"
+    disk.open(path)
+    return disk.size(path)
+
+
+def test_is_made_for_a_log_that_is_synced_often_a_little_at_a_time() -> None:
+    disk = sim_disk()
+    log = open_log(open_store(disk), LARGE)
+    often(log)
+    assert left_bytes(disk, log) == log.size_bytes + _LEAST_BYTES
+
+
+def test_is_not_made_before_it_has_shown_to_be_worth_it() -> None:
+    disk = sim_disk()
+    log = open_log(open_store(disk), LARGE)
+    often(log, times=ENOUGH - 1)
+    assert left_bytes(disk, log) == log.size_bytes
+
+
+def test_is_not_made_where_all_would_be_written_twice() -> None:
+    disk = sim_disk()
+    log = open_log(open_store(disk), LARGE)
+    often(log, size=_SMALL_BYTES)
+    assert left_bytes(disk, log) == log.size_bytes
+
+
+def test_is_for_some_more_syncs_of_the_same_size_and_not_without_end() -> None:
+    disk = sim_disk()
+    log = open_log(open_store(disk), LARGE)
+    often(log, size=_SMALL_BYTES - 1000)
+    assert left_bytes(disk, log) == log.size_bytes + _MOST_BYTES
+
+
+def test_does_not_go_beyond_what_a_segment_may_have() -> None:
+    disk = sim_disk()
+    log = open_log(open_store(disk), LogConfig(segment_bytes=4096))
+    often(log)
+    assert log.size_bytes < left_bytes(disk, log) <= 4096
+
+
+def test_goes_with_the_segment_it_was_made_for() -> None:
+    disk = sim_disk()
+    log = open_log(open_store(disk), LogConfig(segment_bytes=4096))
+    often(log)
+    while len(log.segments) == 1:
+        append(log, size=500)
+    assert (
+        left_bytes(disk, log, 0) == log.segments[0].size_bytes
+    )  # before any sync: who is killed keeps the rest
+
+
+def test_is_cut_off_by_a_clean_stop() -> None:
+    disk = sim_disk()
+    store = open_store(disk)
+    log = open_log(store, LARGE)
+    often(log)
+    kept = contents(log)
+    store.close()
+    assert left_bytes(disk, log) == log.size_bytes
+    disk.crash()
+    store = open_store(disk)
+    assert contents(open_log(store, LARGE)) == kept
+    assert store.was_clean
+
+
+def test_a_killed_log_ends_where_it_did_and_nothing_is_said_to_be_torn() -> None:
+    disk = sim_disk()
+    log = open_log(open_store(disk), LARGE)
+    often(log)
+    append(log)
+    kept = contents(log, log.end_offset)
+    disk.kill()
+    store = open_store(disk)
+    log = open_log(store, LARGE)
+    assert contents(log) == kept
+    assert store.recoveries == {}
+    often(log)
+    assert len(contents(log)) == len(kept) + ENOUGH
+
+
+@given(
+    sizes=st.lists(st.integers(1, 400), min_size=1, max_size=60),
+    synced=st.integers(0, 59),
+    config=st.sampled_from([SMALL, LARGE]),
+    seed=st.integers(0, 2**32),
+)
+def test_what_was_synced_survives_a_power_cut(
+    sizes: list[int], synced: int, config: LogConfig, seed: int
+) -> None:
+    disk = sim_disk(seed)
+    log = open_log(open_store(disk), config)
+    for number, size in enumerate(sizes):
+        append(log, size=size)
+        if number < synced:
+            sync(log)
+    written = contents(log, log.end_offset)
+    disk.crash()
+
+    store = open_store(disk)
+    log = open_log(store, config)
+    found = contents(log)
+    assert log.failure is None
+    assert found == written[: len(found)]
+    assert len(found) >= min(synced, len(sizes))
+    append(log)
+    sync(log)
+    assert contents(log)[:-1] == found
