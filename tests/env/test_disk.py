@@ -2,6 +2,7 @@
 
 import errno
 import os
+import resource
 import subprocess
 import sys
 from pathlib import Path
@@ -219,3 +220,33 @@ def test_a_lent_descriptor_outlives_the_file(tmp_path: Path) -> None:
     file.give_back()
     with pytest.raises(OSError, match="Bad file descriptor"):
         os.fstat(fd)
+
+
+def test_a_deleted_file_is_closed_though_it_was_read_while_it_was_lent(tmp_path: Path) -> None:
+    disk = RealDisk(str(tmp_path))
+    file = disk.open("f", create=True)
+    file.append(b"abc")
+    fd = file.lend()
+    disk.remove("f")
+    file.close()
+    assert file.read(0, 3) == b"abc"
+    file.give_back()
+    with pytest.raises(OSError, match="Bad file descriptor"):
+        os.fstat(fd)
+
+
+def test_half_of_what_the_process_may_open_is_for_files(tmp_path: Path) -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    limit = 2 * max(_own_descriptors()) + 100
+    resource.setrlimit(resource.RLIMIT_NOFILE, (limit, hard))
+    try:
+        disk = RealDisk(str(tmp_path))
+        files = [disk.open(str(number), create=True) for number in range(limit)]
+        for file in files:
+            file.append(b"y")
+            file.sync()
+        held = [os.readlink(f"/proc/self/fd/{fd}") for fd in _own_descriptors()]
+        assert limit // 2 <= sum(path.startswith(str(tmp_path)) for path in held) <= limit // 2 + 1
+    finally:
+        disk.close()
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))

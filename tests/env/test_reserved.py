@@ -104,3 +104,34 @@ def test_a_part_of_the_zeros_is_as_good(tmp_path: Path, monkeypatch: pytest.Monk
     assert file.read(0, 9) == b"abcdef\0\0\0"
     assert file.trim()
     assert (tmp_path / "a").read_bytes() == b"abcdef"
+
+
+def test_who_has_no_descriptor_for_it_is_not_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = RealDisk(str(tmp_path)).open("a", create=True)
+    file.append(b"abc")
+    file.sync()
+    file.close()
+
+    def no_more(*_: object) -> int:
+        raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "open", no_more)
+        file.reserve(1000)
+    file.append(b"def")
+    assert (tmp_path / "a").read_bytes() == b"abcdef"
+
+
+def test_a_file_with_nothing_but_zeros_to_be_written_may_be_closed(tmp_path: Path) -> None:
+    disk = RealDisk(str(tmp_path), max_open=2)
+    for number in range(10):
+        file = disk.open(str(number), create=True)
+        file.append(b"abc")
+        file.sync()
+        file.reserve(1000)
+    held = [fd for fd in os.listdir("/proc/self/fd") if os.path.lexists(f"/proc/self/fd/{fd}")]
+    open_here = [
+        path for fd in held if (path := os.readlink(f"/proc/self/fd/{fd}")).startswith(str(tmp_path))
+    ]
+    assert len(open_here) <= 3
+    disk.close()

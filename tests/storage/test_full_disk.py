@@ -2,6 +2,9 @@
 
 import contextlib
 import errno
+import os
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -19,8 +22,9 @@ from tests.storage.helpers import (
     sync,
 )
 
-from millstream.env.disk import DiskFailed
+from millstream.env.disk import DiskFailed, RealDisk
 from millstream.sim.disk import SimDisk
+from millstream.storage.config import LogConfig
 from millstream.storage.log import Log
 from millstream.storage.space import BALLAST, Space
 from millstream.storage.store import CLEAN, Store
@@ -85,6 +89,37 @@ def test_no_descriptor_to_be_had_is_not_the_disks_fault() -> None:
     disk.none_left = False
     batches += append(log, 1)
 
+    assert contents(log) == [bytes(batch.data) for batch in batches]
+
+
+def test_a_batch_that_could_not_be_noted_is_not_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The last descriptor went to the log, and its index is still to be read."""
+    config = LogConfig(index_interval_bytes=100)
+    disk = RealDisk(str(tmp_path))
+    store = open_store(disk)
+    batches = append(open_log(store, config), 20)
+    store.close()
+    disk.close()
+    store = open_store(disk)
+    log = open_log(store, config)
+    assert store.was_clean
+    real = os.open
+
+    def few(path: str, *args: Any, **options: Any) -> int:
+        if path.endswith("index"):
+            raise OSError(errno.EMFILE, "too many open files")
+        return real(path, *args, **options)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "open", few)
+        with pytest.raises(OSError, match="too many"):
+            log.append(make_batch(20), NOW)
+        with pytest.raises(OSError, match="too many"):
+            log.place(0, NOW, NOW)
+    assert log.segments[-1].file.size() == log.segments[-1].size_bytes
+    batches += append(log, 3)
     assert contents(log) == [bytes(batch.data) for batch in batches]
 
 

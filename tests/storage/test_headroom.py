@@ -1,5 +1,7 @@
 """Headroom: made where it pays, and never taken for anything that was written."""
 
+from random import Random
+
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.storage.helpers import SMALL, append, contents, open_log, open_store, sim_disk, sync
@@ -9,20 +11,24 @@ from millstream.storage.config import LogConfig
 from millstream.storage.headroom import _LEAST_BYTES, _MOST_BYTES, _OFTEN, _SMALL_BYTES
 from millstream.storage.log import Log
 from millstream.storage.segment import LOG, file_name
+from millstream.storage.space import Space
 
 LARGE = LogConfig(segment_bytes=1 << 30)
 
 
-ENOUGH = (
-    _OFTEN + 2
-)  # of a new log: the first sync is of more than the segment, and at the second it is first seen
+ENOUGH = _OFTEN + 1  # at the first it is seen for the first time
 
 
 def often(log: Log, size: int = 20, times: int = ENOUGH) -> None:
     """Sync so many times, with something new each time."""
     for _ in range(times):
         append(log, size=size)
-        sync(log)
+        synced(log)
+
+
+def synced(log: Log) -> None:
+    sync(log)
+    log.lay_headroom(lambda size: True)
 
 
 def left_bytes(disk: SimDisk, log: Log, segment: int = -1) -> int:
@@ -110,19 +116,19 @@ def test_a_killed_log_ends_where_it_did_and_nothing_is_said_to_be_torn() -> None
 
 @given(
     sizes=st.lists(st.integers(1, 400), min_size=1, max_size=60),
-    synced=st.integers(0, 59),
+    safe=st.integers(0, 59),
     config=st.sampled_from([SMALL, LARGE]),
     seed=st.integers(0, 2**32),
 )
 def test_what_was_synced_survives_a_power_cut(
-    sizes: list[int], synced: int, config: LogConfig, seed: int
+    sizes: list[int], safe: int, config: LogConfig, seed: int
 ) -> None:
     disk = sim_disk(seed)
     log = open_log(open_store(disk), config)
     for number, size in enumerate(sizes):
         append(log, size=size)
-        if number < synced:
-            sync(log)
+        if number < safe:
+            synced(log)
     written = contents(log, log.end_offset)
     disk.crash()
 
@@ -130,8 +136,114 @@ def test_what_was_synced_survives_a_power_cut(
     log = open_log(store, config)
     found = contents(log)
     assert log.failure is None
-    assert found == written[: len(found)]
-    assert len(found) >= min(synced, len(sizes))
+    safe = min(safe, len(sizes))
+    assert found[:safe] == written[:safe]
     append(log)
     sync(log)
     assert contents(log)[:-1] == found
+
+
+def test_is_not_made_on_a_disk_that_has_nothing_to_spare() -> None:
+    disk = sim_disk()
+    log = open_log(open_store(disk), LARGE)
+    asked: list[int] = []
+
+    def refuse(size: int) -> bool:
+        asked.append(size)
+        return False
+
+    for _ in range(2 * ENOUGH):
+        append(log)
+        sync(log)
+        log.lay_headroom(refuse)
+    assert asked[:1] == [_LEAST_BYTES]
+    assert left_bytes(disk, log) == log.size_bytes
+
+
+def test_is_given_back_to_a_disk_that_is_short_of_room() -> None:
+    disk = sim_disk()
+    log = open_log(open_store(disk), LARGE)
+    often(log)
+    log.give_back_headroom()
+    kept = contents(log)
+    assert left_bytes(disk, log) == log.size_bytes
+    log = open_log(open_store(disk), LARGE)
+    assert contents(log) == kept
+
+
+def test_a_stop_after_it_was_given_back_is_as_clean_as_any() -> None:
+    for seed in range(20):
+        disk = sim_disk(seed)
+        store = open_store(disk)
+        log = open_log(store, LARGE)
+        often(log)
+        log.give_back_headroom()
+        kept = contents(log)
+        store.close()
+        disk.crash()
+        log = open_log(open_store(disk), LARGE)
+        assert log.failure is None
+        assert contents(log) == kept
+
+
+def test_goes_with_what_is_cut_off() -> None:
+    store = open_store(sim_disk())
+    log = open_log(store, LogConfig(segment_bytes=4096))
+    while len(log.segments) < 3:
+        often(log, size=100, times=1)
+    often(log, times=4)
+    store.truncate(log, log.segments[1].base_offset)
+    often(log, times=2)
+    store.close()
+
+
+def test_a_log_that_is_offline_is_left_as_it_is() -> None:
+    disk = sim_disk()
+    log = open_log(open_store(disk), LARGE)
+    often(log, times=ENOUGH - 1)
+    append(log)
+    sync(log)
+    log.take_offline("for a test")
+    log.lay_headroom(lambda size: True)
+    assert left_bytes(disk, log) == log.size_bytes
+
+
+def test_zeros_that_the_disk_did_not_hear_are_gone_cost_nothing_that_came_after() -> None:
+    """A segment is closed, its zeros are cut off, the next is written to; before a sync the power goes."""
+    seen = set()
+    for seed in range(60):
+        disk = sim_disk(seed)
+        store = open_store(disk)
+        log = open_log(store, LogConfig(segment_bytes=4096))
+        often(log)
+        store.checkpoint()
+        safe = contents(log)
+        while len(log.segments) == 1:
+            append(log, size=500)
+        append(log, 2)
+        written = contents(log, log.end_offset)
+        disk.crash()
+        log = open_log(open_store(disk), LogConfig(segment_bytes=4096))
+        assert log.failure is None
+        found = contents(log)
+        assert found[: len(safe)] == safe
+        assert len(found) <= len(written)
+        seen.add(len(found))
+    assert len(seen) > 2
+
+
+def test_the_disk_has_an_eighth_to_spare_of_what_is_far_from_the_floor() -> None:
+    disk = SimDisk(Random(1), capacity=1_000_000)
+    space = Space(disk, min_free_percent=10.0)
+    assert not space.may_take(1)  # nobody has looked yet
+    space.look()
+    assert not space.may_take(100_001)
+    assert space.may_take(60_000)
+    assert space.may_take(40_000)
+    assert not space.may_take(1)
+    space.look()
+    assert space.may_take(1)
+    disk.open("full", create=True).append(bytes(800_000))
+    space.look()
+    assert not space.is_full
+    assert not space.may_take(1)

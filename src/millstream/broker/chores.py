@@ -119,6 +119,8 @@ class Chores:
         space.look()
         if space.is_full and not was_full:
             log.error("disk almost full: writes are refused free_bytes=%d", self._disk.free_bytes())
+            for hosted in self._topics.all_hosted():
+                hosted.partition.log.give_back_headroom()
         if space.is_full:
             await self._sweep()  # what is to go goes now
         elif was_full:

@@ -12,6 +12,7 @@ import contextlib
 import errno
 import fcntl
 import os
+import resource
 import threading
 from abc import ABC, abstractmethod
 from collections import OrderedDict
@@ -25,6 +26,8 @@ _WRITEV_MAX: Final = 1024  # IOV_MAX on Linux: one writev takes no more parts
 _NOWAIT: Final = getattr(os, "RWF_NOWAIT", 0)
 _CANNOT_TELL: Final = frozenset({errno.EOPNOTSUPP, errno.EINVAL, errno.ENOSYS})
 _READ_AHEAD_BYTES: Final = 64 << 20
+_MOST_OPEN: Final = 8192
+_LEAST_OPEN: Final = 16
 _ZEROS: Final = memoryview(bytes(64 << 10))
 _FINAL: Final = frozenset({errno.EIO, errno.EROFS, errno.ENODEV, errno.ENXIO})  # it will not get better
 
@@ -168,11 +171,12 @@ class RealDisk(Disk):
     since only the descriptor that wrote is sure to be told of a failed write-back.
     """
 
-    def __init__(self, root: str, *, max_open: int = 8192) -> None:
+    def __init__(self, root: str, *, max_open: int | None = None) -> None:
+        """*max_open* is half of what the process may open, unless told otherwise."""
         os.makedirs(root, mode=0o750, exist_ok=True)
         self.root = os.path.realpath(root)
         self.failure: OSError | None = None
-        self._max_open = max_open
+        self._max_open = _half_of_the_limit() if max_open is None else max_open
         self._open: OrderedDict[RealFile, None] = OrderedDict()
         self._guard = threading.Lock()
 
@@ -285,10 +289,10 @@ class RealDisk(Disk):
                 file.inode = os.fstat(file.fd).st_ino
                 if file.reserved:
                     _write_at(file.fd, file.end)
+                file.unwanted = False
                 if len(self._open) >= self._max_open:
                     self._evict()
             file.pins += 1
-            file.unwanted = False
             self._open[file] = None
             self._open.move_to_end(file)
             return file.fd
@@ -382,9 +386,7 @@ class RealFile(File):
         fd = self._disk.pin(self)
         try:
             self._disk.trusted(os.ftruncate, fd, size)
-            if self.reserved:
-                self.reserved = 0
-                _write_at_the_end(fd)
+            self._reserves_nothing(fd)
         finally:
             self._disk.unpin(self)
 
@@ -398,26 +400,38 @@ class RealFile(File):
             self._disk.unpin(self)
 
     def reserve(self, size: int) -> None:
-        end = self.size()
+        # It is to save time: nobody need hear that it cannot be done; of a failed disk hears who writes next.
+        # Nor does it count as written: a file may be closed though its zeros are not on the disk yet.
+        with contextlib.suppress(OSError):
+            end = self.size()
+            fd = self._disk.pin(self)
+            try:
+                self._lay_zeros(fd, end, size)
+            finally:
+                self._disk.unpin(self)
+
+    def _lay_zeros(self, fd: int, end: int, size: int) -> None:
         first = max(end, self.reserved)
-        fd = self._disk.pin(self)
-        try:
-            self.written += 1
-            while first < size:
-                first += self._disk.tried(os.pwrite, fd, _ZEROS[: size - first], first)
-        except OSError:
-            return  # it was to save time; a disk that has failed says so to whoever writes next
-        finally:
-            if first > max(end, self.reserved):
-                self.reserved = first
-                _write_at(fd, end)
-            self._disk.unpin(self)
+        while first < size:
+            first += self._disk.tried(os.pwrite, fd, _ZEROS[: size - first], first)
+            self.reserved = first
+            _write_at(fd, end)
 
     def trim(self) -> bool:
         if not self.reserved:
             return False
-        self.truncate(self.size())
+        fd = self._disk.pin(self)
+        try:
+            self._disk.tried(os.ftruncate, fd, os.lseek(fd, 0, os.SEEK_CUR))
+            self._reserves_nothing(fd)
+        finally:
+            self._disk.unpin(self)
         return True
+
+    def _reserves_nothing(self, fd: int) -> None:
+        if self.reserved:
+            self.reserved = 0
+            _write_at_the_end(fd)
 
     def sync(self) -> None:
         seen = self.written
@@ -478,6 +492,11 @@ class _FileLock(Lock):
             fcntl.flock(self._fd, fcntl.LOCK_UN)  # a forked child may hold the descriptor for longer
             os.close(self._fd)
             self._fd = -1
+
+
+def _half_of_the_limit() -> int:
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return _MOST_OPEN if soft == resource.RLIM_INFINITY else max(min(soft // 2, _MOST_OPEN), _LEAST_OPEN)
 
 
 def _reopen(path: str, inode: int) -> int:

@@ -310,7 +310,7 @@ class _SimLock(Lock):
 class _Inode:
     """A file's bytes as programs see them, and which of them the platter has."""
 
-    __slots__ = ("data", "ghost", "lost", "reserved", "reserved_in", "safe")
+    __slots__ = ("data", "ghost", "lost", "reserved", "reserved_in", "safe", "trimmed")
 
     def __init__(self) -> None:
         self.data = bytearray()
@@ -319,6 +319,7 @@ class _Inode:
         self.lost: list[tuple[int, int]] = []  # ranges that a failed sync has dropped from the cache
         self.reserved = 0  # its size with the zeros behind its end, which count for the next life only
         self.reserved_in = 0
+        self.trimmed = 0  # its size with zeros that the platter has not heard are gone
 
     def show_reserved(self, life: int) -> int:
         """Let a life after the one that laid zeros see them; how many there are."""
@@ -330,6 +331,7 @@ class _Inode:
         return more
 
     def truncate(self, size: int) -> None:
+        self.trimmed = max(self.trimmed, self.reserved)
         self.reserved = 0
         if size < self.safe:
             self.ghost = bytes(self.data[size : self.safe]) + self.ghost
@@ -343,6 +345,7 @@ class _Inode:
     def sync(self) -> None:
         self.safe = len(self.data)
         self.ghost = b""
+        self.trimmed = 0
 
     def lose(self) -> None:
         """A sync has failed: the pages count as clean, and are not."""
@@ -357,6 +360,8 @@ class _Inode:
             self._keep_some(random)
         if self.reserved and random.random() < 0.3:
             self.reserved = 0  # nor had it heard of those
+        elif self.trimmed and random.random() < 0.5:
+            self.reserved = self.trimmed
         self.forget()
         self.sync()
 

@@ -9,6 +9,7 @@ written twice. And it takes room, of which a node with many partitions has no en
 it is made for those segments only that have shown to be worth it.
 """
 
+from collections.abc import Callable
 from typing import Final, final
 
 from millstream.env.disk import File
@@ -24,21 +25,32 @@ _MOST_BYTES: Final = 1 << 20
 class Headroom:
     """Of one *file*, whose *size_bytes* are synced."""
 
-    __slots__ = ("_end", "_small", "_synced_bytes", "file")
+    __slots__ = ("_end", "_small", "_synced_bytes", "file", "was_laid")
 
     def __init__(self, file: File, size_bytes: int) -> None:
         self.file = file
+        self.was_laid = False  # ever: the disk may not have heard that it was given back
         self._synced_bytes = size_bytes
         self._small = 0
         self._end = 0
 
-    def synced(self, size_bytes: int, most_bytes: int) -> None:
-        """The file was synced, and has *size_bytes* by now; it will not have more than *most_bytes*."""
+    def synced(self, size_bytes: int, most_bytes: int, may_take: Callable[[int], bool]) -> None:
+        """The file was synced, and has *size_bytes* by now; it will not have more than *most_bytes*.
+
+        *may_take* is asked whether the disk has so much to spare.
+        """
         grown = size_bytes - self._synced_bytes
         self._synced_bytes = size_bytes
         self._small = self._small + 1 if 0 < grown <= _SMALL_BYTES else 0
         if self._small < _OFTEN or self._end - size_bytes >= grown:
             return
-        self._end = min(size_bytes + min(max(grown * _SYNCS, _LEAST_BYTES), _MOST_BYTES), most_bytes)
-        if self._end > size_bytes:
-            self.file.reserve(self._end)
+        end = min(size_bytes + min(max(grown * _SYNCS, _LEAST_BYTES), _MOST_BYTES), most_bytes)
+        if end - size_bytes >= grown and may_take(end - size_bytes):
+            self._end = end
+            self.was_laid = True
+            self.file.reserve(end)
+
+    def give_back(self) -> None:
+        """Let others have what is not used."""
+        self._small = self._end = 0
+        self.file.trim()

@@ -12,7 +12,7 @@ written to is a few hundred bytes of memory. From then on the directory holds
     leader-epoch-checkpoint        which leader wrote what, once there were two
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple, final
 from uuid import UUID
 
@@ -278,6 +278,7 @@ class Log:
             return None
         _ = self.producers  # known from the first batch on, as in `append`
         active, config = self._chain.active, self.config
+        active.prepare()
         if not active.size_bytes or not has_room_for_run(active, config) or is_due(active, config, now_ms):
             return None
         if leader_epoch > self.epochs.latest:
@@ -378,7 +379,6 @@ class Log:
             return
         self.synced_offset = max(self.synced_offset, sync.end_offset)
         if not isinstance(sync, WideSync):
-            self._make_headroom()
             return
         self._names_synced = max(self._names_synced, sync.names)
         self._chain.settle()
@@ -387,6 +387,21 @@ class Log:
         self._metadata = None
         self._new_directory = False
         self._chain.drop_below(self.start_offset, self.config.file_delete_delay_ms)
+
+    def lay_headroom(self, may_take: Callable[[int], bool]) -> None:
+        """After a sync: see that the next is as quick as can be, if the disk *may_take* what that needs."""
+        if self.failure is not None or not self._chain.segments:
+            return
+        active = self._chain.active
+        if self._headroom is None or self._headroom.file is not active.file:
+            self._headroom = Headroom(active.file, active.size_bytes)
+        else:
+            self._headroom.synced(active.size_bytes, self.config.segment_bytes, may_take)
+
+    def give_back_headroom(self) -> None:
+        """The disk is short of room."""
+        if self.failure is None and self._headroom is not None:
+            self._headroom.give_back()
 
     def settle(self, high_watermark: int) -> None:
         """All below *high_watermark* is committed: so are the ends of transactions there."""
@@ -492,7 +507,7 @@ class Log:
         if offset >= self.end_offset:
             return
         self._generation += 1
-        self._standing = None
+        self._standing = self._headroom = None
         with Careful(self):
             self._mend_aborted(self._chain.since(offset)[0])
             self._chain.cut(offset, self.config.file_delete_delay_ms)
@@ -581,19 +596,12 @@ class Log:
 
     def trim(self) -> None:
         """Leave nothing behind the end of the newest segment; durable when this returns."""
-        if self.failure is None and self._headroom is not None:
-            if self._headroom.file.trim():
-                self._headroom.file.sync()
-            self._headroom = None
+        if self.failure is None and self._headroom is not None and self._headroom.was_laid:
+            self._headroom.give_back()
+            self._headroom.file.sync()
+        self._headroom = None
 
     # Helpers
-
-    def _make_headroom(self) -> None:
-        active = self._chain.active
-        if self._headroom is None or self._headroom.file is not active.file:
-            self._headroom = Headroom(active.file, active.size_bytes)
-        else:
-            self._headroom.synced(active.size_bytes, self.config.segment_bytes)
 
     def _writable(self, batch: Batch, now_ms: int) -> Segment:
         """The segment *batch* goes to."""

@@ -216,9 +216,11 @@ class Recovery:
                 note(self.producers, cursor, self._now_ms)
                 segment.accept(cursor.last_offset, cursor.size, cursor.max_timestamp_ms)
         except Corrupt as corrupt:
-            bad = corrupt
-            self._forbid_cutting(segment.next_offset, index, corrupt)
-            if not _is_blank(file, segment.size_bytes, old.size_bytes):
+            if _is_blank(file, segment.size_bytes, old.size_bytes):
+                segment.undo()  # headroom: nothing was ever there
+            else:
+                bad = corrupt
+                self._forbid_cutting(segment.next_offset, index, corrupt)
                 self.truncated_bytes += old.size_bytes - segment.size_bytes
         segment.set_aborted(aborted)
         self.scanned_bytes += segment.size_bytes
@@ -330,7 +332,7 @@ class Recovery:
 
 
 def _is_blank(file: File, start: int, end: int) -> bool:
-    """Whether there is nothing but zeros from *start* to *end*: headroom, of which nothing was used."""
+    """Whether there is nothing but zeros from *start* to *end*."""
     while start < end:
         data = file.read(start, min(FAR_AHEAD, end - start))
         if not data or data.count(0) != len(data):

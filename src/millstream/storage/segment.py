@@ -212,8 +212,14 @@ class Segment:
         """Write *batch* at the end."""
         assert batch.base_offset >= self.next_offset, (batch.base_offset, self.next_offset)
 
+        self.prepare()
         self.file.append(batch.data)  # raises before anything below changes
         self.accept(batch.last_offset, batch.size, batch.max_timestamp_ms)
+
+    def prepare(self) -> None:
+        """Have at hand what an append notes, before it writes: what could not be noted must not be there."""
+        if self._indexes is None and self._entries != _EMPTY:
+            self._load_indexes()
 
     def accept(self, last_offset: int, size: int, max_timestamp_ms: int) -> None:
         """Count the batch that lies after all others, and note it in the indexes when it is time."""

@@ -17,6 +17,7 @@ BALLAST: Final = "ballast"
 _MOST_FLOOR: Final = 4 << 30  # of a large disk a small part is still a lot
 _LOOK_AGAIN: Final = 16 << 20  # bytes appended between two looks at the disk
 _CHUNK: Final = 1 << 20
+_SPARE_PART: Final = 8  # of what is free beyond twice the floor, one part in so many
 
 
 def is_want_of_space(error: OSError) -> bool:
@@ -34,6 +35,7 @@ class Space:
         self._disk = disk
         self._ballast_bytes = ballast_bytes
         self._unseen = 0
+        self._spare = 0  # bytes that may be taken for convenience until the next look
 
     def has_room(self, size: int = 0) -> bool:
         """Whether *size* bytes more may be taken. Looks at the disk only now and then."""
@@ -49,8 +51,18 @@ class Space:
     def look(self) -> None:
         """See how much is free. To be called every second or so: others use the disk too."""
         self._unseen = 0
-        floor = self._disk.total_bytes() * self.min_free_percent / 100
-        self.is_full = self._disk.free_bytes() < min(floor, _MOST_FLOOR)
+        floor = int(min(self._disk.total_bytes() * self.min_free_percent / 100, _MOST_FLOOR))
+        free = self._disk.free_bytes()
+        self.is_full = free < floor
+        self._spare = max(free - 2 * floor, 0) // _SPARE_PART
+
+    def may_take(self, size: int) -> bool:
+        """Whether there is so much to spare that *size* bytes may be taken to save time; then they count."""
+        if size > self._spare:
+            return False
+        self._spare -= size
+        self.take(size)
+        return True
 
     def fill_ballast(self) -> None:
         """Have the ballast, if there is room for it. Takes a while: not for the loop."""
