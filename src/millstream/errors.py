@@ -5,6 +5,7 @@ cluster's moods, `OSError` for the disk's, `assert` for ours.
 """
 
 from enum import IntEnum
+from typing import Final
 
 
 class ErrorCode(IntEnum):
@@ -190,6 +191,9 @@ _RETRIABLE = frozenset(
 )
 
 
+_DETAIL_MAX: Final = 1_000  # characters
+
+
 class Refused(Exception):
     """The request was understood and declined; the client is told *code*.
 
@@ -198,6 +202,10 @@ class Refused(Exception):
     """
 
     def __init__(self, code: ErrorCode, detail: str) -> None:
+        if (
+            len(detail) > _DETAIL_MAX
+        ):  # somebody's name for something may be long, and doors have their limits
+            detail = detail[: _DETAIL_MAX - 1] + "…"
         super().__init__(f"{code.name}: {detail}")
         self.code = code
         self.detail = detail

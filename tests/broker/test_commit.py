@@ -10,6 +10,7 @@ from tests.broker.support import SESSION, batch, running
 from millstream.broker import commit
 from millstream.broker.broker import Broker
 from millstream.broker.topics import NewTopic
+from millstream.broker.waiting import Hosted
 from millstream.errors import ErrorCode, Refused
 from millstream.sim.disk import SimDisk
 from millstream.storage.log import Sync
@@ -197,3 +198,48 @@ def test_a_sync_that_fails_on_the_loop_ends_it_all_too(monkeypatch: pytest.Monke
                 assert broker.topics.hosted("t", 0).partition.high_watermark == 3
 
     asyncio.run(story())
+
+
+def test_one_that_fails_when_it_is_told_keeps_nobody_else_from_being_told(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    def fail(_: Refused | None) -> None:
+        raise ValueError("a bug of ours")
+
+    async def story() -> None:
+        async with running(SimDisk(Random(1))) as broker:
+            await broker.create_topics(SESSION, [NewTopic("t")])
+            hosted = broker.topics.hosted("t", 0)
+            for _ in range(3):
+                appended = broker.produce(SESSION, "t", 0, batch(), -1).appended
+                assert hosted.when_safe(appended.end_offset, fail)
+                accepted = broker.produce(SESSION, "t", 0, batch(), -1)
+                assert accepted.safe is not None
+                await asyncio.wait_for(accepted.safe, 60)
+            await asyncio.wait_for(broker._commit.drained(), 60)
+
+    asyncio.run(story())
+    assert "a bug of ours" in caplog.text
+
+
+def test_a_fault_in_the_midst_of_a_commit_does_not_stop_the_partition(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def story() -> None:
+        asyncio.get_running_loop().set_exception_handler(lambda *_: None)
+        async with running(SimDisk(Random(1))) as broker:
+            await broker.create_topics(SESSION, [NewTopic("t")])
+            hosted = broker.topics.hosted("t", 0)
+            with monkeypatch.context() as patch:
+                patch.setattr(Hosted, "committed", _fail)
+                broker.produce(SESSION, "t", 0, batch(), -1)
+                await asyncio.wait_for(broker._commit.settled(hosted), 60)
+            accepted = broker.produce(SESSION, "t", 0, batch(), -1)
+            assert accepted.safe is not None
+            await asyncio.wait_for(accepted.safe, 60)
+
+    asyncio.run(story())
+
+
+def _fail(_: Hosted) -> None:
+    raise ValueError("a bug of ours")

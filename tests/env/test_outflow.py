@@ -329,3 +329,35 @@ def test_what_could_not_be_begun_is_given_back(tmp_path: Path) -> None:
     with pytest.raises(OSError, match="cut"):
         Outflow(cast(Any, None), [Slice(file, 0, 100_000, 0), short])
     assert file.lent == 0
+
+
+@loops
+def test_one_client_does_not_keep_the_loop_however_fast_it_is(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A disk that gives less than the client takes never lets the socket fill up."""
+    file = Uncached(tmp_path / "f", bytes(SIZE))
+    sent = 0
+
+    def taken(socket: int, descriptor: int, position: int, count: int) -> int:
+        nonlocal sent
+        part = min(count, 1 << 20)
+        sent += part
+        return part
+
+    async def talk(client: Client, other: socket.socket) -> None:
+        nonlocal sent
+        for _ in range(3):
+            client.expect().pieces = [Slice(file, 0, SIZE, 0)]
+        client.flush()
+        turns = 0
+        while file.lent or sent < 3 * SIZE:
+            assert 0 < sent <= 3 * SIZE
+            before, turns = sent, turns + 1
+            await asyncio.sleep(0)
+            assert sent - before <= 4 << 20
+        assert turns >= 8
+        assert not client.busy
+
+    monkeypatch.setattr(os, "sendfile", taken)
+    run(served(talk))

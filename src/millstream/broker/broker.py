@@ -85,7 +85,7 @@ class Broker:
         self.topics = Topics(env, store, config, lambda: live.get(LogConfig))
         self.configs = Configs(env.registry, self.topics, live)
         self.quotas = BrokerQuotas(env.registry)
-        self._commit = Commit(self._fail, lambda: self.config().sync_on_loop_us)
+        self._commit = Commit(self._fail, lambda: self.config().sync_on_loop_us, store.space.may_take)
         self._checkpoints = Checkpoints(store)
         self._produce = Produce(env.clock, self._commit, store.space, self._fail)
         self._fetch = Fetch(self.topics, config)

@@ -29,10 +29,17 @@ class Commit:
     A sync runs on the loop if it is likely to take no longer than *on_loop_us*.
     """
 
-    def __init__(self, failed: Callable[[OSError], None], on_loop_us: Callable[[], int]) -> None:
+    def __init__(
+        self,
+        failed: Callable[[OSError], None],
+        on_loop_us: Callable[[], int],
+        may_take: Callable[[int], bool],
+    ) -> None:
+        """*may_take* is asked whether the disk has so much to spare."""
         self.syncs = 0
         self._failed = failed
         self._on_loop_us = on_loop_us
+        self._may_take = may_take
         self._usual_us: float | None = None  # what a sync took lately
         self._running = 0
         self._ended: asyncio.Future[None] | None = None
@@ -97,12 +104,15 @@ class Commit:
             return
         log = hosted.partition.log
         log.synced(sync)
-        hosted.committed()
-        if log.unsynced() is None:
-            self._end(hosted)
-        else:
-            # Not from here: who was told may have appended more, and would be told of it within this call.
-            asyncio.get_running_loop().call_soon(self._start, hosted)
+        try:
+            hosted.committed()
+        finally:
+            if log.unsynced() is None:
+                self._end(hosted)
+            else:
+                # Not from here: who was told may have appended more, and would be told of it in this call.
+                asyncio.get_running_loop().call_soon(self._start, hosted)
+        log.lay_headroom(self._may_take)  # who waited was told before
 
     def _end(self, hosted: Hosted) -> None:
         hosted.syncing = False

@@ -1,6 +1,7 @@
 """Callers parked until something commits."""
 
 import asyncio
+import logging
 from collections import deque
 from collections.abc import Callable
 from functools import partial
@@ -9,6 +10,8 @@ from typing import Protocol, final
 from millstream.broker.traffic import Traffic
 from millstream.errors import Refused
 from millstream.partition.partition import Partition
+
+log = logging.getLogger(__name__)
 
 
 class Sleeper(Protocol):
@@ -77,7 +80,7 @@ class Hosted:
         """Have *tell* called once all below *end_offset* is committed, or will never be; False if it is.
 
         As `acked`, without what a future costs and without a turn of the loop: *tell* is
-        called from the midst of the commit, with others still to be told, and must not raise.
+        called from the midst of the commit, with others still to be told. What it raises is logged.
         """
         if end_offset <= self.partition.high_watermark:
             return False
@@ -110,8 +113,8 @@ class Hosted:
             high_watermark = self.partition.high_watermark
             acks = self._acks
             while acks and acks[0][0] <= high_watermark:
-                acks.popleft()[1](None)
-            if not acks:
+                _tell(acks.popleft()[1], None)
+            if not acks and self._acks is acks:
                 self._acks = None
         if self._parked is not None:
             moved = waits_for_stable and self._stable_offset() != was_stable
@@ -136,8 +139,15 @@ class Hosted:
         self.dropped = True
         acks, self._acks = self._acks, None
         for _, tell in acks or ():
-            tell(refusal)
+            _tell(tell, refusal)
         self.wake()
+
+
+def _tell(tell: Callable[[Refused | None], None], refusal: Refused | None) -> None:
+    try:
+        tell(refusal)
+    except Exception:
+        log.exception("one that waited for a commit failed when it was told")
 
 
 def _settle(future: "asyncio.Future[None]", refusal: Refused | None) -> None:

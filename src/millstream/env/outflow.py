@@ -103,6 +103,7 @@ class Outflow:
     """One reply under way. Its files stay open until `close`: whoever deletes one does not take it away."""
 
     def __init__(self, plug: Plug, pieces: Sequence[Piece]) -> None:
+        self.is_blocked = False
         self._plug = plug
         self._parts: deque[memoryview | _Range] = deque()
         self._borrowed: list[File] = []
@@ -128,20 +129,28 @@ class Outflow:
     def is_done(self) -> bool:
         return not self._parts
 
-    def send(self) -> bool:
-        """Send as much as the socket takes; whether that was all."""
+    def send(self, most: int) -> bool:
+        """Send as much as the socket takes, but not much more than *most*; whether that was all.
+
+        If not, *is_blocked* tells that the socket took no more.
+        """
         parts = self._parts
-        while parts:
+        self.is_blocked = False
+        while parts and most > 0:
             part = parts[0]
             try:
                 if isinstance(part, _Range):
-                    sent = os.sendfile(self._plug.fileno(), part.descriptor, part.position, part.left)
+                    count = min(part.left, most)
+                    sent = os.sendfile(self._plug.fileno(), part.descriptor, part.position, count)
                     self._sent(part, sent)
                 else:
-                    self._drop(part, self._send(part))
+                    sent = self._send(part)
+                    self._drop(part, sent)
+                most -= sent
             except BlockingIOError:
+                self.is_blocked = True
                 return False
-        return True
+        return not parts
 
     def take(self, most: int) -> bytes:
         """The next bytes, up to *most* of them, for somebody else to send."""

@@ -6,6 +6,7 @@ many requests under way, so that no client can make the node grow.
 """
 
 import asyncio
+import errno
 import inspect
 import logging
 from abc import ABC, abstractmethod
@@ -34,6 +35,10 @@ T = TypeVar("T")
 
 _WRITE_HIGH_BYTES: Final = 1 << 20
 _PART_BYTES: Final = 16 << 10  # for the transport to wait with until the socket takes more
+_TURN_BYTES: Final = 4 << 20  # to one client before others are served
+_OUT_OF_REACH: Final = frozenset(
+    {errno.ETIMEDOUT, errno.EHOSTUNREACH, errno.ENETUNREACH, errno.EHOSTDOWN, errno.ENETDOWN}
+)
 _SCRATCH_BYTES: Final = 256 << 10
 _SWEEP_SECONDS: Final = 1.0
 _WARNINGS_A_SWEEP: Final = 10
@@ -294,28 +299,34 @@ class Connection(asyncio.BufferedProtocol, ABC):
         if transport is None or transport.is_closing():
             return
         replies = self._replies
+        # A client that takes all we have as fast as the disk gives it would else keep us for that long.
+        left = _TURN_BYTES
         try:
             while self._writable and replies and (pieces := replies[0].pieces) is not None:
                 if len(replies) == 1 and len(pieces) == 1 and type(pieces[0]) is bytes:  # as most are
                     self._drop_first()
                     self._write_now(transport, pieces[0])
                 elif self._outflow is not None or self._begin_outflow(transport, pieces):
-                    self._flow_on(transport)
+                    if not self._flow_on(transport):
+                        left = 0
                 else:
-                    self._write_some(transport)
-        except ConnectionError:
-            self.abort()  # the client has gone
-            return
+                    left -= self._write_some(transport)
+                if left <= 0:
+                    self._loop.call_soon(self._flush_later)
+                    break
         except OSError as error:
-            self.failed(error)  # half a reply may be out: there is nothing to say behind it
+            if isinstance(error, ConnectionError) or error.errno in _OUT_OF_REACH:
+                self.abort()  # the client has gone
+            else:
+                self.failed(error)  # half a reply may be out: there is nothing to say behind it
             return
         self._active_at = self._loop.time()
         self.door.busy_poll.replied()
         if self._ending and not replies:
             transport.close()
 
-    def _write_some(self, transport: asyncio.Transport) -> None:
-        """Send the first replies, about as many as fill the transport's buffer."""
+    def _write_some(self, transport: asyncio.Transport) -> int:
+        """Send the first replies, about as many as fill the transport's buffer; how many bytes they have."""
         replies = self._replies
         out: list[Buffer] = []
         size = 0
@@ -329,6 +340,7 @@ class Connection(asyncio.BufferedProtocol, ABC):
             transport.write(out[0])
         elif out:
             transport.writelines(out)
+        return size
 
     def _begin_outflow(self, transport: asyncio.Transport, pieces: Sequence[Piece]) -> bool:
         """Whether the reply of *pieces* goes straight from the disk to the socket."""
@@ -337,11 +349,13 @@ class Connection(asyncio.BufferedProtocol, ABC):
         self._outflow = Outflow(self._plug, pieces)
         return True
 
-    def _flow_on(self, transport: asyncio.Transport) -> None:
-        """Send more of the outflow, until it ends or the socket takes no more."""
+    def _flow_on(self, transport: asyncio.Transport) -> bool:
+        """Send more of the outflow, until it ends or the socket takes no more; False if a turn is over."""
         outflow = self._outflow
         assert outflow is not None
-        while self._writable and not outflow.send():
+        while self._writable and not outflow.send(_TURN_BYTES):
+            if not outflow.is_blocked:
+                return False
             # The transport waits for the socket with a little of it, and tells us when that is gone.
             transport.set_write_buffer_limits(high=0)
             transport.write(outflow.take(_PART_BYTES))
@@ -349,6 +363,12 @@ class Connection(asyncio.BufferedProtocol, ABC):
             transport.set_write_buffer_limits(high=_WRITE_HIGH_BYTES)
             self._end_outflow()
             self._drop_first()
+            return not self._replies
+        return True
+
+    def _flush_later(self) -> None:
+        self.flush()
+        self.relax()
 
     def _end_outflow(self) -> None:
         if self._outflow is not None:
@@ -428,6 +448,9 @@ class Connection(asyncio.BufferedProtocol, ABC):
     def look(self, now: float) -> None:
         """Close if something took too long."""
         config = self.door.config()
+        if self.transport is not None and self.transport.is_closing():
+            self._look_at_end(now, config.write_timeout_ms / 1000)
+            return
         since = self.waiting_since()
         if since is not None and now - since > config.frame_timeout_ms / 1000:
             self.refuse(f"a request did not arrive whole in {config.frame_timeout_ms} ms")
@@ -437,6 +460,13 @@ class Connection(asyncio.BufferedProtocol, ABC):
             self.refuse(f"idle for {config.idle_ms} ms")
         else:
             self.tidy()
+
+    def _look_at_end(self, now: float, seconds: float) -> None:
+        """It is closed once all is sent: not if the client takes nothing of that."""
+        if self._stalled_at is None:
+            self._stalled_at = now
+        elif self._stalled(now, seconds):
+            self.abort()
 
     def _stalled(self, now: float, seconds: float) -> bool:
         if self._stalled_at is None or self.transport is None:

@@ -26,6 +26,9 @@ def run(story: Story, **more: Any) -> None:
     asyncio.run(asyncio.wait_for(told(), 60))
 
 
+CHUNKED = b"POST /commit HTTP/1.1\r\ntransfer-encoding: chunked\r\n\r\n"
+
+
 def ingress(n: object, **headers: str) -> bytes:
     body = {"brokerId": "b", "message": {"messageId": f"m{n}", "content": n}}
     return request_bytes("POST", "/ingress/my-topic", body, headers)
@@ -143,11 +146,11 @@ def test_who_closes_one_side_still_gets_what_it_asked_for() -> None:
         (b"GET /stats HTTP/1.1\r\nx: " + b"y" * 200_000, 431),
         (b"GET /" + b"y" * 200_000, 431),
         (b"GET /stats HTTP/1.1\r\n" + b"a: b\r\n" * 40_000, 431),
+        (CHUNKED + b"0\r\n" + b"a: b\r\n" * 40_000, 431),
+        (CHUNKED + b"0\r\na: " + b"b" * 200_000, 431),
+        (CHUNKED + b"1;" + b"b" * 200_000, 431),
         (
-            b"POST /commit HTTP/1.1\r\ntransfer-encoding: chunked\r\n\r\n"
-            + b"10000\r\n"
-            + b"x" * 65536
-            + b"\r\n" * 1,
+            CHUNKED + b"10000\r\n" + b"x" * 65536 + b"\r\n" * 1,
             None,
         ),
     ],
@@ -356,3 +359,19 @@ def test_a_page_that_is_allowed_is_told_so_before_and_after() -> None:
             assert after.headers["access-control-allow-origin"] == "https://shop.example"
 
     run(story, settings={"http.allowed.origins": "https://shop.example"})
+
+
+def test_a_body_in_many_chunks_with_something_behind_it_is_taken() -> None:
+    async def story(there: Doors) -> None:
+        whole = ingress(1)
+        head, _, body = whole.partition(b"\r\n\r\n")
+        kept = [line for line in head.split(b"\r\n") if not line.lower().startswith(b"content-length")]
+        chunks = b"".join(b"1\r\n" + bytes([byte]) + b"\r\n" for byte in body)
+        reader, writer = await connect(there)
+        for _ in range(200):  # more framing than headers may have
+            writer.write(b"\r\n".join([*kept, b"transfer-encoding: chunked"]) + b"\r\n\r\n")
+            writer.write(chunks + b"0\r\ntrailer: told\r\n\r\n")
+            assert (await read_answer(reader)).status == 200
+        writer.close()
+
+    run(story)

@@ -283,6 +283,8 @@ def test_whatever_comes_between_is_answered_in_its_turn(native: bool) -> None:
         produce(53, topic="none"),
         produce(54, sender=Sender(4, 0, 0)),
         produce(55, acks=1),
+        produce(56, acks=2),
+        produce(57, acks=2),
     ]
     frames: list[bytes] = []
     for number, other in enumerate(between):
@@ -311,6 +313,13 @@ def test_partitions_that_were_added_since_are_found(native: bool) -> None:
     many = half + [produce(number, index=number % 3) for number in range(10, 20)]
 
     same(lambda broker: many, native=native, at_least=16, between=add, configs={"flush.policy": "os"})
+
+
+@pytest.mark.parametrize("native", WAYS)
+def test_acks_that_there_are_not_are_refused_each_time(native: bool) -> None:
+    many = [produce(number, acks=2) for number in range(5)]
+
+    assert same(lambda broker: many, native=native, configs={"flush.policy": "os"}) == 0
 
 
 def counted(number: int, sequence: int, count: int = 1, **given: Any) -> bytes:

@@ -250,8 +250,7 @@ class HttpConnection(Connection):
             self._parser = httptools.HttpRequestParser(self)
         for start in range(0, len(data), _SLICE_BYTES):
             part = data[start : start + _SLICE_BYTES] if len(data) > _SLICE_BYTES else data
-            if self._in_head:
-                self._head_bytes += len(part)
+            self._head_bytes += len(part)
             if self._began_at is None:
                 self._began_at = self._loop.time()
             try:
@@ -268,8 +267,8 @@ class HttpConnection(Connection):
                 else:
                     self._fail(400, f"that is not HTTP: {error}")
                 return
-            if self._in_head and self._head_bytes > _HEAD_BYTES:
-                self._fail(431, f"the headers are longer than {_HEAD_BYTES} bytes")
+            if self._head_bytes > _HEAD_BYTES:
+                self._fail(431, f"the headers, or those behind the body, are longer than {_HEAD_BYTES} bytes")
                 return
             if self._is_last:
                 return
@@ -291,7 +290,11 @@ class HttpConnection(Connection):
         self._url += url
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        self._request.headers.append((name.lower(), value))
+        if self._in_head:  # what is sent behind a body, nobody asks for
+            self._request.headers.append((name.lower(), value))
+
+    def on_chunk_header(self) -> None:
+        self._head_bytes = 0
 
     def on_headers_complete(self) -> None:
         self._in_head = False
@@ -313,6 +316,7 @@ class HttpConnection(Connection):
             self.write(_CONTINUE)
 
     def on_body(self, body: bytes) -> None:
+        self._head_bytes = 0
         request = self._request
         if not request.body:
             request.body = body

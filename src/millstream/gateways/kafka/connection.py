@@ -188,8 +188,11 @@ class KafkaConnection(Connection):
 
     def _replied(self, reply: Reply, data: Buffer) -> None:
         reply.pieces = (data,)
-        self.flush()
-        self.relax()
+        try:
+            self.flush()
+            self.relax()
+        except Exception as error:
+            self.failed(error)  # the others that were waiting for the same sync are still to be told
 
     def _legal(self, size: int, prefix: memoryview) -> bool:
         if _MIN_REQUEST_BYTES <= size <= self._request_max_bytes:
@@ -359,8 +362,7 @@ class KafkaConnection(Connection):
         self, reply: Reply, session: Session, request: Request, response: Message | Awaitable[Message | None]
     ) -> None:
         if isinstance(response, Message):
-            self._throttle(session, response)
-            reply.pieces = self._dispatch.write(request, response)
+            self._write(reply, session, request, response)
         elif isinstance(response, Postponed):
             self._waiting[response] = None
             done = partial(self._came, response, reply, session, request)
@@ -392,11 +394,16 @@ class KafkaConnection(Connection):
         self._reply(reply, session, request, message)
 
     def _reply(self, reply: Reply, session: Session, request: Request, message: Message | None) -> None:
-        self._throttle(session, message)
-        pieces: Sequence[Piece] = () if message is None else self._dispatch.write(request, message)
-        reply.pieces = pieces
+        self._write(reply, session, request, message)
         self.flush()
         self.relax()
+
+    def _write(self, reply: Reply, session: Session, request: Request, message: Message | None) -> None:
+        try:
+            self._throttle(session, message)
+            reply.pieces = () if message is None else self._dispatch.write(request, message)
+        except Exception as error:
+            self.failed(error)
 
     def _throttle(self, session: Session, response: Message | None) -> None:
         """Tell the client how long it has to wait for what it used, and hear nothing from it meanwhile."""

@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from typing import Final, final
 
 from millstream.broker.broker import Broker
+from millstream.broker.produce import ACKS_ALL, ACKS_LEADER
 from millstream.broker.session import Session
 from millstream.broker.waiting import Hosted
 from millstream.env.disk import Buffer
@@ -36,6 +37,7 @@ _PRODUCE: Final = ProduceRequest.KEY
 _CORRELATION_AT: Final = 4
 _FIRST_VERSION: Final = 7  # before, zstd is not taken
 _TAGS: Final = 3  # empty tag lists behind the records: of the partition, the topic, the request
+_ANSWERED_ACKS: Final = (ACKS_LEADER, ACKS_ALL)
 _ROOM_BYTES: Final = 256 << 10
 _LOOK_SECONDS: Final = 1.0
 
@@ -116,7 +118,12 @@ class Lanes:
     ) -> Lane | None:
         """The lane that *request*, received as *frame*, is on; None if it is of a kind that has none."""
         transaction, acks, timeout_ms, parts = request
-        if transaction is not None or acks == 0 or len(parts) != 1 or version < _FIRST_VERSION:
+        if (
+            transaction is not None
+            or acks not in _ANSWERED_ACKS
+            or len(parts) != 1
+            or version < _FIRST_VERSION
+        ):
             return None
         topic, _, records = parts[0]
         if records is None or len(records) < HEADER_SIZE:
