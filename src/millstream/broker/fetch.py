@@ -270,6 +270,11 @@ class Waiting:
         self._timer = self._loop.call_later(seconds, self._look, True)
         self._parked = fetch.park(self, wanted)
 
+    @property
+    def partitions(self) -> int:
+        """How many it looks at."""
+        return len(self._wanted)
+
     def then(self, done: Callable[[list[Found]], None], failed: Callable[[Exception], None]) -> None:
         """Call *done* with what is found, or *failed* with why nothing can be."""
         self._done = done

@@ -41,6 +41,7 @@ _OUT_OF_REACH: Final = frozenset(
 )
 _SCRATCH_BYTES: Final = 256 << 10
 _SWEEP_SECONDS: Final = 1.0
+_LOAD_MAX: Final = 10_000
 _WARNINGS_A_SWEEP: Final = 10
 
 
@@ -179,6 +180,7 @@ class Connection(asyncio.BufferedProtocol, ABC):
         self._max_in_flight = door.config().max_in_flight
         self._replies: deque[Reply] = deque()
         self._joined = 0  # requests under way, beyond one for each of the replies
+        self._load = 0  # how much those that wait keep in memory, by the parts of what they ask
         self._waiting: dict[Cancelled, Awaitable[Any] | None] = {}
         self._reading = True
         self._writable = True
@@ -213,6 +215,7 @@ class Connection(asyncio.BufferedProtocol, ABC):
             or self._in_turn
             or self.door.closing
             or len(self._replies) + self._joined >= self._max_in_flight
+            or self._load > _LOAD_MAX
         )
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:

@@ -365,6 +365,7 @@ class KafkaConnection(Connection):
             self._write(reply, session, request, response)
         elif isinstance(response, Postponed):
             self._waiting[response] = None
+            self._load += response.partitions
             done = partial(self._came, response, reply, session, request)
             response.then(done, self.failed)
         elif isinstance(response, asyncio.Future):
@@ -381,6 +382,7 @@ class KafkaConnection(Connection):
         message: Message,
     ) -> None:
         del self._waiting[postponed]
+        self._load -= postponed.partitions
         self._reply(reply, session, request, message)
 
     async def _answer(

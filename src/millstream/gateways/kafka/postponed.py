@@ -13,9 +13,10 @@ M = TypeVar("M", bound=Message)
 class Postponed(Generic[M]):
     """What *answer* makes of what *waiting* finds. It can be awaited; a connection is called instead."""
 
-    __slots__ = ("_answer", "_done", "_failed", "_waiting")
+    __slots__ = ("_answer", "_done", "_failed", "_waiting", "partitions")
 
     def __init__(self, waiting: Waiting, answer: Callable[[list[Found]], M]) -> None:
+        self.partitions = waiting.partitions  # how many it asks for
         self._waiting = waiting
         self._answer = answer
         self._done: Callable[[M], None] | None = None
