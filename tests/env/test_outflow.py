@@ -11,12 +11,14 @@ from typing import Any, cast
 import pytest
 
 from millstream.env.disk import File, RealDisk
-from millstream.env.outflow import Outflow, plug_of, waits_for_disk
+from millstream.env.memory import MemoryDisk
+from millstream.env.outflow import Outflow, is_too_large, plug_of, waits_for_disk
 from millstream.gateways.config import GatewayConfig
 from millstream.gateways.connection import Connection, Door
 from millstream.storage.segment import Slice
 
 SIZE = 12 << 20  # more than any socket takes at once
+MIDDLE = 1 << 20  # which would be kept in memory
 
 
 class Uncached(File):
@@ -38,6 +40,10 @@ class Uncached(File):
 
     def is_cached(self, position: int) -> bool:
         return False
+
+    @property
+    def lends(self) -> bool:
+        return True
 
     def lend(self) -> int:
         self.lent += 1
@@ -196,12 +202,12 @@ def test_what_the_system_begins_to_read_when_asked_is_not_read_here(run: Run, tm
             self.asked += 1
             return self.asked > 1
 
-    file = Asked(tmp_path / "f", bytes(SIZE))
+    file = Asked(tmp_path / "f", bytes(MIDDLE))
 
     async def talk(client: Client, other: socket.socket) -> None:
-        client.expect().pieces = [b"head", Slice(file, 0, SIZE, 0)]
+        client.expect().pieces = [b"head", Slice(file, 0, MIDDLE, 0)]
         client.flush()
-        assert len(await received(other, SIZE + 4)) == SIZE + 4
+        assert len(await received(other, MIDDLE + 4)) == MIDDLE + 4
 
     run(served(talk))
     assert (file.asked, file.reads) == (1, 0)
@@ -361,3 +367,30 @@ def test_one_client_does_not_keep_the_loop_however_fast_it_is(
 
     monkeypatch.setattr(os, "sendfile", taken)
     run(served(talk))
+
+
+@loops
+def test_a_large_reply_is_not_kept_in_memory_though_it_is_cached(run: Run, tmp_path: Path) -> None:
+    disk = RealDisk(str(tmp_path))
+    file = disk.open("f", create=True)
+    data = Random(3).randbytes(SIZE)
+    file.append(data)
+    parts = [Slice(file, start, 40_000, 0) for start in range(0, SIZE - 40_000, 40_000)]
+
+    async def talk(client: Client, other: socket.socket) -> None:
+        client.expect().pieces = [b"head", *parts, b"tail"]
+        client.flush()
+        assert client.transport is not None
+        assert client.transport.get_write_buffer_size() <= 16 << 10
+        expected = b"head" + data[: len(parts) * 40_000] + b"tail"
+        assert await received(other, len(expected)) == expected
+
+    run(served(talk))
+    disk.close()
+
+
+def test_what_is_in_memory_anyway_is_sent_from_there() -> None:
+    disk = MemoryDisk(100 << 20)
+    file = disk.open("f", create=True)
+    file.append(bytes(SIZE))
+    assert not is_too_large([Slice(file, 0, SIZE, 0)])

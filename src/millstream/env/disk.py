@@ -99,8 +99,13 @@ class File(ABC):
         """Whether who reads on to *position* finds it in memory; True if nobody can tell."""
         return True
 
+    @property
+    def lends(self) -> bool:
+        """Whether there is a descriptor to send from."""
+        return False
+
     def lend(self) -> int:
-        """A descriptor to send from, open until `give_back`; only of a file that is not all cached."""
+        """A descriptor to send from, open until `give_back`; only of a file that *lends*."""
         raise NotImplementedError
 
     def give_back(self) -> None:
@@ -474,6 +479,10 @@ class RealFile(File):
             raise
         finally:
             self._disk.unpin(self)
+
+    @property
+    def lends(self) -> bool:
+        return True
 
     def lend(self) -> int:
         return self._disk.pin(self)

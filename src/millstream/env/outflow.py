@@ -3,6 +3,7 @@
 What is not in the page cache yet is handed to the socket by `sendfile`, beside
 the transport, which must have nothing of its own to send meanwhile. What is
 there is better read: the one who receives it finds it in the processor's cache.
+But a large reply would have to be kept until a slow client has taken all of it.
 """
 
 import errno
@@ -16,6 +17,8 @@ from millstream.env.disk import Buffer, File
 
 BUFFERS: Final = (bytes, bytearray, memoryview)
 _LARGE_BYTES: Final = 64 << 10  # what is smaller is read: to copy it costs less than a call of its own
+_TINY_BYTES: Final = 4 << 10  # the same of a reply that is too large to be kept
+_KEPT_BYTES: Final = 2 << 20  # of one reply in memory, for a client that may be slow
 _MSG_MORE: Final = getattr(socket, "MSG_MORE", 0)  # elsewhere the beginning of a reply leaves by itself
 
 
@@ -75,6 +78,17 @@ def send_now(descriptor: int, data: bytes) -> int:
         return 0
 
 
+def is_too_large(pieces: Sequence[Piece]) -> bool:
+    """Whether a reply of *pieces* is better left where it is until the client takes it."""
+    size = 0
+    for piece in pieces:
+        if not isinstance(piece, BUFFERS):
+            if not piece.file.lends:
+                return False
+            size += piece.size
+    return size > _KEPT_BYTES
+
+
 def waits_for_disk(pieces: Sequence[Piece]) -> bool:
     """Whether much of a reply of *pieces* must come from the disk.
 
@@ -108,11 +122,12 @@ class Outflow:
         self._parts: deque[memoryview | _Range] = deque()
         self._borrowed: list[File] = []
         small: list[Buffer] = []
+        least = _TINY_BYTES if is_too_large(pieces) else _LARGE_BYTES
         try:
             for piece in pieces:
                 if isinstance(piece, BUFFERS):
                     small.append(piece)
-                elif piece.size < _LARGE_BYTES:
+                elif piece.size < least:
                     small.append(read_whole(piece))
                 else:
                     descriptor = piece.file.lend()

@@ -22,6 +22,7 @@ from millstream.env.outflow import (
     Outflow,
     Piece,
     Plug,
+    is_too_large,
     plug_of,
     read_whole,
     send_now,
@@ -347,7 +348,9 @@ class Connection(asyncio.BufferedProtocol, ABC):
 
     def _begin_outflow(self, transport: asyncio.Transport, pieces: Sequence[Piece]) -> bool:
         """Whether the reply of *pieces* goes straight from the disk to the socket."""
-        if self._plug is None or not waits_for_disk(pieces) or transport.get_write_buffer_size():
+        if self._plug is None or transport.get_write_buffer_size():
+            return False
+        if not is_too_large(pieces) and not waits_for_disk(pieces):
             return False
         self._outflow = Outflow(self._plug, pieces)
         return True
