@@ -1,7 +1,9 @@
 """Group commit: one sync serves many, nobody is told too early, and a failed sync ends it all."""
 
 import asyncio
+import os
 import threading
+from pathlib import Path
 from random import Random
 
 import pytest
@@ -11,6 +13,7 @@ from millstream.broker import commit
 from millstream.broker.broker import Broker
 from millstream.broker.topics import NewTopic
 from millstream.broker.waiting import Hosted
+from millstream.env.disk import RealDisk
 from millstream.errors import ErrorCode, Refused
 from millstream.sim.disk import SimDisk
 from millstream.storage.log import Sync
@@ -243,3 +246,26 @@ def test_a_fault_in_the_midst_of_a_commit_does_not_stop_the_partition(
 
 def _fail(_: Hosted) -> None:
     raise ValueError("a bug of ours")
+
+
+def test_headroom_is_there_while_a_log_is_written_to(tmp_path: Path) -> None:
+    async def story() -> None:
+        disk = RealDisk(str(tmp_path))
+        async with running(disk) as broker:
+            broker.store.space.look()
+            await broker.create_topics(SESSION, [NewTopic("t")])
+            log = broker.topics.hosted("t", 0).partition.log
+            for _ in range(20):
+                accepted = broker.produce(SESSION, "t", 0, batch(), -1)
+                assert accepted.safe is not None
+                await accepted.safe
+            await broker._commit.drained()
+            path = tmp_path / "t-0" / f"{0:020d}.log"
+            assert os.stat(path).st_size > log.size_bytes
+            for _ in range(2):
+                broker._commit.tick()
+            assert os.stat(path).st_size == log.size_bytes
+            assert not broker._commit._roomy
+        disk.close()
+
+    asyncio.run(story())

@@ -1,6 +1,7 @@
 """A node under test: a real server, and a look at what it keeps on disk."""
 
 import itertools
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final, final
@@ -71,7 +72,25 @@ class Node:
 
     def _segments(self, topic: str, partition: int) -> Iterator[bytes]:
         for path in sorted((self.data / f"{topic}-{partition}").glob("*.log")):
-            yield path.read_bytes()
+            data = path.read_bytes()
+            yield data[: _end_of_batches(data)]
+
+    def at_rest(self, topic: str) -> list[Path]:
+        """The segments of *topic*, once they hold nothing but batches: a while after the last was written."""
+        files = sorted(self.data.glob(f"{topic}-*/*.log"))
+        for _ in range(600):
+            if all(_end_of_batches(data := path.read_bytes()) == len(data) for path in files):
+                return files
+            time.sleep(0.1)
+        raise AssertionError(f"zeros behind the end of a log of {topic} for a minute")
+
+
+def _end_of_batches(data: bytes) -> int:
+    """Where the zeros begin that a log has behind its end while it is written to."""
+    at = 0
+    while at + 12 <= len(data) and (size := int.from_bytes(data[at + 8 : at + 12], "big")):
+        at += 12 + size
+    return at
 
 
 def unique(name: str) -> str:

@@ -171,6 +171,30 @@ def test_is_given_back_to_a_disk_that_is_short_of_room() -> None:
     assert contents(log) == kept
 
 
+def test_is_given_back_by_a_log_that_is_no_longer_written_to() -> None:
+    disk = sim_disk()
+    log = open_log(open_store(disk), LARGE)
+    often(log)
+    assert log.tick_headroom()
+    often(log, times=1)
+    assert log.tick_headroom()  # it was used since
+    assert not log.tick_headroom()
+    assert not log.tick_headroom()
+    kept = contents(log)
+    assert left_bytes(disk, log) == log.size_bytes
+    assert contents(open_log(open_store(disk), LARGE)) == kept
+
+
+def test_is_made_again_for_a_log_that_is_written_to_again() -> None:
+    disk = sim_disk()
+    log = open_log(open_store(disk), LARGE)
+    often(log)
+    while log.tick_headroom():
+        pass
+    often(log)
+    assert left_bytes(disk, log) > log.size_bytes
+
+
 def test_a_stop_after_it_was_given_back_is_as_clean_as_any() -> None:
     for seed in range(20):
         disk = sim_disk(seed)

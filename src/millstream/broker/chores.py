@@ -113,14 +113,14 @@ class Chores:
         # Whoever met the failure may have gone by now: nobody else will say.
         if self._disk.failure is not None:
             self._failed(self._disk.failure)
+        self._commit.tick()
         space = self._store.space
         space.min_free_percent = self._config().min_free_percent
         was_full = space.is_full
         space.look()
         if space.is_full and not was_full:
             log.error("disk almost full: writes are refused free_bytes=%d", self._disk.free_bytes())
-            for hosted in self._topics.all_hosted():
-                hosted.partition.log.give_back_headroom()
+            self._commit.give_back_headroom()
         if space.is_full:
             await self._sweep()  # what is to go goes now
         elif was_full:

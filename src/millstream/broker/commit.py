@@ -40,6 +40,7 @@ class Commit:
         self._failed = failed
         self._on_loop_us = on_loop_us
         self._may_take = may_take
+        self._roomy: dict[Hosted, None] = {}  # those whose log has headroom
         self._usual_us: float | None = None  # what a sync took lately
         self._running = 0
         self._ended: asyncio.Future[None] | None = None
@@ -58,6 +59,23 @@ class Commit:
             self._running += 1
             # Not at once: whatever else this turn of the loop appends shares the sync.
             asyncio.get_running_loop().call_soon(self._start, hosted)
+
+    def tick(self) -> None:
+        """Once a second or so: let logs that are no longer written to give back their headroom."""
+        for hosted in list(self._roomy):
+            try:
+                is_roomy = not hosted.dropped and hosted.partition.log.tick_headroom()
+            except OSError as error:
+                self._failed(error)
+                return
+            if not is_roomy:
+                del self._roomy[hosted]
+
+    def give_back_headroom(self) -> None:
+        """The disk is short of room."""
+        for hosted in self._roomy:
+            if not hosted.dropped:
+                hosted.partition.log.give_back_headroom()
 
     async def settled(self, hosted: Hosted) -> None:
         """Return when no sync of *hosted* is under way."""
@@ -112,7 +130,8 @@ class Commit:
             else:
                 # Not from here: who was told may have appended more, and would be told of it in this call.
                 asyncio.get_running_loop().call_soon(self._start, hosted)
-        log.lay_headroom(self._may_take)  # who waited was told before
+        if log.lay_headroom(self._may_take):  # who waited was told before
+            self._roomy[hosted] = None
 
     def _end(self, hosted: Hosted) -> None:
         hosted.syncing = False

@@ -6,7 +6,8 @@ sync writes these, and nothing else: on ext4 it takes half of the time.
 
 It costs what it saves where much is written between two syncs, since everything is
 written twice. And it takes room, of which a node with many partitions has no end: so
-it is made for those segments only that have shown to be worth it.
+it is made for those segments only that have shown to be worth it, and only for as
+long as they are. Whoever looks at the file of an idle log finds its batches only.
 """
 
 from collections.abc import Callable
@@ -25,7 +26,7 @@ _MOST_BYTES: Final = 1 << 20
 class Headroom:
     """Of one *file*, whose *size_bytes* are synced."""
 
-    __slots__ = ("_end", "_small", "_synced_bytes", "file", "was_laid")
+    __slots__ = ("_end", "_is_idle", "_small", "_synced_bytes", "file", "was_laid")
 
     def __init__(self, file: File, size_bytes: int) -> None:
         self.file = file
@@ -33,12 +34,18 @@ class Headroom:
         self._synced_bytes = size_bytes
         self._small = 0
         self._end = 0
+        self._is_idle = False
+
+    @property
+    def is_laid(self) -> bool:
+        return self._end > 0
 
     def synced(self, size_bytes: int, most_bytes: int, may_take: Callable[[int], bool]) -> None:
         """The file was synced, and has *size_bytes* by now; it will not have more than *most_bytes*.
 
         *may_take* is asked whether the disk has so much to spare.
         """
+        self._is_idle = False
         grown = size_bytes - self._synced_bytes
         self._synced_bytes = size_bytes
         self._small = self._small + 1 if 0 < grown <= _SMALL_BYTES else 0
@@ -54,3 +61,9 @@ class Headroom:
         """Let others have what is not used."""
         self._small = self._end = 0
         self.file.trim()
+
+    def tick(self) -> None:
+        """Once a second or so: give back what was not used since the last time."""
+        if self._is_idle:
+            self.give_back()
+        self._is_idle = True

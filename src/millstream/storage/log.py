@@ -388,15 +388,26 @@ class Log:
         self._new_directory = False
         self._chain.drop_below(self.start_offset, self.config.file_delete_delay_ms)
 
-    def lay_headroom(self, may_take: Callable[[int], bool]) -> None:
-        """After a sync: see that the next is as quick as can be, if the disk *may_take* what that needs."""
+    def lay_headroom(self, may_take: Callable[[int], bool]) -> bool:
+        """After a sync: see that the next is as quick as can be, if the disk *may_take* what that needs.
+
+        Whether there is headroom now, of which `tick_headroom` is to be told the time.
+        """
         if self.failure is not None or not self._chain.segments:
-            return
+            return False
         active = self._chain.active
         if self._headroom is None or self._headroom.file is not active.file:
             self._headroom = Headroom(active.file, active.size_bytes)
         else:
             self._headroom.synced(active.size_bytes, self.config.segment_bytes, may_take)
+        return self._headroom.is_laid
+
+    def tick_headroom(self) -> bool:
+        """Once a second or so: give back what nobody uses any more; whether there still is any."""
+        if self.failure is not None or self._headroom is None:
+            return False
+        self._headroom.tick()
+        return self._headroom.is_laid
 
     def give_back_headroom(self) -> None:
         """The disk is short of room."""

@@ -306,8 +306,7 @@ def test_kafka_dump_log_decoders(tools: Tools, node: Node, group: str) -> None:
 
 
 def dump(tools: Tools, node: Node, topic: str, decoder: str) -> str:
-    files = sorted(node.data.glob(f"{topic}-*/*.log"))
-    return tools.alone("kafka-dump-log", "--files", ",".join(map(str, files)), decoder)
+    return tools.alone("kafka-dump-log", "--files", ",".join(map(str, node.at_rest(topic))), decoder)
 
 
 @pytest.mark.parametrize("kind", ["Offsets", "GroupMetadata"])

@@ -31,10 +31,9 @@ class Rewritten:
             return
         producer = commit.update_snapshot(snapshot_properties=properties)
         merging = commit.table_metadata.properties.get("commit.manifest-merge.enabled") == "true"
-        if same_rows:
-            snapshot = _SameRows(Operation.OVERWRITE, commit, producer._io, snapshot_properties=properties)
-        elif self.removed:
-            snapshot = producer.overwrite()
+        if self.removed:
+            kind = _SameRows if same_rows else _Overwrite
+            snapshot = kind(Operation.OVERWRITE, commit, producer._io, snapshot_properties=properties)
         else:
             snapshot = producer.merge_append() if merging else producer.fast_append()
         with snapshot:
@@ -44,7 +43,18 @@ class Rewritten:
                 snapshot.append_data_file(each)
 
 
-class _SameRows(_OverwriteFiles):
+class _Overwrite(_OverwriteFiles):
+    """As pyiceberg's own, which asks one evaluator in many threads, though that remembers what it looks at.
+
+    It then passes over manifests with files that are to go, and fails: "Missing required files to delete".
+    """
+
+    def _build_manifest_evaluator(self, spec_id: int) -> Any:
+        build = super()._build_manifest_evaluator
+        return lambda manifest: build(spec_id)(manifest)
+
+
+class _SameRows(_Overwrite):
     """A snapshot that says of itself that only files have changed, so that readers of changes pass over it.
 
     pyiceberg makes none such by itself.
