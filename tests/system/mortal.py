@@ -1,6 +1,7 @@
 """A broker that comes back, on the same port and data, after each of its ends."""
 
 import contextlib
+import os
 import signal
 import socket
 import sys
@@ -29,6 +30,12 @@ class Mortal(contextlib.AbstractContextManager["Mortal"]):
     @property
     def bootstrap(self) -> str:
         return self.server.bootstrap
+
+    def freeze(self) -> None:
+        """Let it do nothing any more; returns when it does nothing."""
+        pid = self.server.process.pid
+        os.kill(pid, signal.SIGSTOP)
+        os.waitid(os.P_PID, pid, os.WSTOPPED)
 
     def end(self, how: signal.Signals, meanwhile: Callable[[], None] | None = None) -> None:
         """Let it end, do something *meanwhile*, and let it live again."""
