@@ -1,6 +1,7 @@
 """Group commit: one sync serves many, nobody is told too early, and a failed sync ends it all."""
 
 import asyncio
+import errno
 import os
 import threading
 from pathlib import Path
@@ -266,6 +267,36 @@ def test_headroom_is_there_while_a_log_is_written_to(tmp_path: Path) -> None:
                 broker._commit.tick()
             assert os.stat(path).st_size == log.size_bytes
             assert not broker._commit._roomy
+        disk.close()
+
+    asyncio.run(story())
+
+
+def test_headroom_that_cannot_be_given_back_just_now_is_given_back_later(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def no_descriptor(*_: object) -> None:
+        raise OSError(errno.EMFILE, "too many open files")
+
+    async def story() -> None:
+        disk = RealDisk(str(tmp_path))
+        async with running(disk) as broker:
+            broker.store.space.look()
+            await broker.create_topics(SESSION, [NewTopic("t")])
+            for _ in range(20):
+                accepted = broker.produce(SESSION, "t", 0, batch(), -1)
+                assert accepted.safe is not None
+                await accepted.safe
+            await broker._commit.drained()
+            with monkeypatch.context() as patch:
+                patch.setattr(os, "ftruncate", no_descriptor)
+                broker._commit.give_back_headroom()
+            assert not broker.broken.done()
+            assert broker._commit._roomy
+            broker._commit.give_back_headroom()
+            assert not broker._commit._roomy
+            log = broker.topics.hosted("t", 0).partition.log
+            assert os.stat(tmp_path / "t-0" / f"{0:020d}.log").st_size == log.size_bytes
         disk.close()
 
     asyncio.run(story())

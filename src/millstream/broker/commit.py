@@ -64,18 +64,18 @@ class Commit:
         """Once a second or so: let logs that are no longer written to give back their headroom."""
         for hosted in list(self._roomy):
             try:
-                is_roomy = not hosted.dropped and hosted.partition.log.tick_headroom()
-            except OSError as error:
+                if hosted.dropped or not hosted.partition.log.tick_headroom():
+                    del self._roomy[hosted]
+            except DiskFailed as error:
                 self._failed(error)
                 return
-            if not is_roomy:
-                del self._roomy[hosted]
+            except OSError:
+                pass  # no descriptor was to be had, say: it can wait for the next time
 
     def give_back_headroom(self) -> None:
-        """The disk is short of room."""
-        for hosted in self._roomy:
-            if not hosted.dropped:
-                hosted.partition.log.give_back_headroom()
+        """The disk is short of room: give back all of it."""
+        self.tick()  # who was at rest
+        self.tick()  # who was not
 
     async def settled(self, hosted: Hosted) -> None:
         """Return when no sync of *hosted* is under way."""

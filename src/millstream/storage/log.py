@@ -409,11 +409,6 @@ class Log:
         self._headroom.tick()
         return self._headroom.is_laid
 
-    def give_back_headroom(self) -> None:
-        """The disk is short of room."""
-        if self.failure is None and self._headroom is not None:
-            self._headroom.give_back()
-
     def settle(self, high_watermark: int) -> None:
         """All below *high_watermark* is committed: so are the ends of transactions there."""
         self._writers.settle(high_watermark)
