@@ -43,6 +43,29 @@ def test_a_crash_that_takes_a_producers_first_batch_leaves_the_marker_that_told_
     CompactedStory(SimDisk(Random(0)), Random(0)).run(steps)
 
 
+@pytest.mark.parametrize(
+    "lost",
+    [
+        [("write", (0, False, 1, 0))],
+        [("write", (0, False, 1, 0))] * 6,
+        [("end", (0, Marker.ABORT, True))],
+    ],
+    ids=["one batch", "more than are remembered", "a new epoch"],
+)
+def test_a_batch_that_is_lost_leaves_those_before_it_to_tell_who_wrote_what(lost: list[Step]) -> None:
+    steps: list[Step] = [
+        ("write", (0, False, 1, 0)),
+        ("write", (0, True, 1, 0)),
+        ("end", (0, Marker.ABORT, False)),
+        ("roll", None),
+        ("sync", None),
+        *lost,
+        ("compact", 1 << 20),
+        ("truncate", 0.0),
+    ]
+    CompactedStory(SimDisk(Random(0)), Random(0)).run(steps, end="lose")
+
+
 STORY: list[Step] = [
     ("write", (0, True, 3, 100)),
     ("write", (1, True, 2, 100)),

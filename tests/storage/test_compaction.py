@@ -15,6 +15,7 @@ from millstream.sim.disk import PowerCut, SimDisk
 from millstream.storage import compaction as module
 from millstream.storage.config import LogConfig
 from millstream.storage.log import Log
+from millstream.storage.producers import REMEMBERED, SNAPSHOT
 from millstream.storage.segment import LOG, TIME_INDEX, file_name
 
 DAY = 86_400_000
@@ -254,6 +255,43 @@ def test_offsets_in_a_gap_lead_to_the_next_record() -> None:
         assert piece is not None
         assert Batch(piece.read()[: piece.size]).base_offset == left[0]
     assert log.start_offset == 0
+
+
+def test_a_log_that_is_cut_behind_a_gap_still_ends_there() -> None:
+    """What was compacted ends with a deleted key that is gone: no batch tells where the next offset is."""
+    disk = sim_disk()
+    store = open_store(disk)
+    log = open_log(store, CONFIG)
+    write(log, [(b"a", b"v")])
+    write(log, [(b"b", None)])
+    assert log.roll_if_due(NOW + CONFIG.segment_ms)
+    compact(log)
+    compact(log, NOW + DAY + module.OVERDUE_MS)
+    assert [each.key for each in records(log)] == [b"a"]
+
+    write(log, [(b"c", b"w")])
+    store.truncate(log, 2)
+    assert log.end_offset == 2
+    disk.kill()
+    log = open_log(open_store(disk), CONFIG)
+    assert not log.offline
+    assert log.end_offset == 2
+
+
+@pytest.mark.parametrize("has_snapshots", [True, False])
+def test_what_must_stay_of_a_producer_is_told_by_a_snapshot_or_by_its_batches(has_snapshots: bool) -> None:
+    disk = sim_disk()
+    log = open_log(open_store(disk), CONFIG)
+    for number in range(30):
+        write(log, [(b"a", b"v" * 90)], producer=1, sequence=number)
+    sync(log)
+    border = log.segments[-1].base_offset
+    if not has_snapshots:
+        for offset in log.snapshots:
+            disk.remove(f"orders-0/{file_name(offset, SNAPSHOT)}")
+    compact(log)
+
+    assert [each.base_offset for each in batches(log)] == list(range(border - REMEMBERED, 30))
 
 
 def test_sequences_are_known_even_if_nothing_is_left_to_tell_but_headers() -> None:

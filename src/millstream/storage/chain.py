@@ -124,8 +124,13 @@ class Chain:
         del self.segments[:count]
 
     def cut(self, offset: int, delay_ms: int) -> None:
-        """Delete segments with nothing below *offset*, and truncate the one before."""
-        while len(self.segments) > 1 and self.segments[-1].base_offset >= offset:
+        """Delete segments that begin after *offset*, and truncate the one before.
+
+        One that begins there stays, though nothing is left in it: of the one before it
+        compaction may have taken the last batches out, and then its name alone tells
+        where the log ends.
+        """
+        while len(self.segments) > 1 and self.segments[-1].base_offset > offset:
             self.discard(self.segments.pop(), delay_ms)
         closed = self.segments[:-1]
         self.closing = [each for each in self.closing or () if each.segment in closed] or None

@@ -28,8 +28,9 @@ from millstream.storage.config import FOREVER, LogConfig
 from millstream.storage.cursor import FAR_AHEAD, Corrupt, Cursor
 from millstream.storage.fates import Fates
 from millstream.storage.indexes import Indexes
-from millstream.storage.producers import LastWords
+from millstream.storage.producers import Producers
 from millstream.storage.segment import INDEX, LOG, MAX_RELATIVE, TIME_INDEX, Segment, file_name
+from millstream.storage.snapshots import latest, note
 from millstream.storage.txn_index import TXN_INDEX, AbortedTransaction
 
 UNFINISHED: Final = ".cleaned"
@@ -141,8 +142,9 @@ class Compaction:
 
     Every transaction in *segments* is decided; *aborted_later* are those whose
     marker lies behind. Of one that was aborted nothing stays, so the new segments
-    need no index of those. *last_words* are what must stay of each producer, if
-    only the header of a batch.
+    need no index of those. No crash and no truncation will take the log back to
+    before any of *snapshots*, which tell what must stay of each producer, if only
+    the header of a batch.
     """
 
     def __init__(
@@ -151,7 +153,7 @@ class Compaction:
         directory: str,
         segments: Sequence[Segment],
         cleaned: Cleaned,
-        last_words: LastWords,
+        snapshots: Sequence[int],
         aborted_later: Sequence[AbortedTransaction],
         config: LogConfig,
         now_ms: int | None,
@@ -168,7 +170,8 @@ class Compaction:
         self._directory = directory
         self._sources = [Source(disk, segment) for segment in segments]
         self._before = cleaned
-        self._last_words = last_words
+        self._snapshots = snapshots
+        self._last_words = Producers().last_words()
         self._aborted_later = aborted_later
         self._config = config
         self._keys = Keys(keys_budget_bytes)
@@ -193,6 +196,7 @@ class Compaction:
         """
         try:
             self._clear_away()
+            yield from self._note_producers()
             yield from self._note_keys()
             yield from self._write_groups()
             self._announce()
@@ -242,6 +246,27 @@ class Compaction:
     def _go_on(self) -> None:
         if self.abandoned:
             raise _Abandoned
+
+    def _note_producers(self) -> Iterator[bool]:
+        """Learn what was known of each producer when the last of the segments was closed, or a little later.
+
+        Not what is known by now: what they wrote since may be lost yet, and then
+        it is what they wrote before that tells which sequence comes next.
+        """
+        producers, offset = latest(self._disk, self._directory, self._snapshots)
+        for source in self._sources:
+            if source.next_offset <= offset:
+                continue
+            cursor = source.cursor()
+            slice_end = _SLICE
+            while cursor.step():
+                if cursor.position >= slice_end:
+                    slice_end = cursor.position + _SLICE
+                    yield True
+                self._go_on()
+                if cursor.base_offset >= offset:
+                    note(producers, cursor, 0)
+        self._last_words = producers.last_words()
 
     def _note_keys(self) -> Iterator[bool]:
         """Learn the last offset of each key in what was not compacted yet, as far as memory goes.
@@ -325,8 +350,7 @@ class Compaction:
     def _left_of(self, batch: Batch, fates: Fates) -> bytes | memoryview | None:
         if batch.is_control:
             return self._left_of_control(batch, fates)
-        words = self._last_words
-        keep_empty = batch.base_offset in words.offsets or batch.producer_id in words.unsure
+        keep_empty = batch.base_offset in self._last_words.offsets
         if batch.is_transactional and fates.is_aborted(batch):
             return emptied(batch) if keep_empty else None
         if batch.base_offset >= self.cleaned_offset:
@@ -337,8 +361,7 @@ class Compaction:
         """Of a marker all, as long as there is anything that it decides, and for a while after."""
         if read_marker(batch) is None or not fates.is_over(batch):
             return batch.data
-        words, id = self._last_words, batch.producer_id
-        is_last_word = words.epochs.get(id) == batch.producer_epoch or id in words.unsure
+        is_last_word = self._last_words.epochs.get(batch.producer_id) == batch.producer_epoch
         return self._cleaner.left_of_marker(batch, is_last_word=is_last_word)
 
     def _fates(self) -> Fates:

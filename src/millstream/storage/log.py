@@ -536,8 +536,9 @@ class Log:
         if self.failure is not None or not self.config.compacts or self._compaction is not None:
             return None
         closed = self._chain.settled
+        limit = min(limit, self.synced_offset)
         with Careful(self):
-            count = first_uncleanable(closed, self.config, min(limit, self.synced_offset), now_ms)
+            count = first_uncleanable(closed, self.config, limit, now_ms)
             cleaned = self.cleaned or Cleaned()
             if not is_worthwhile(closed[:count], cleaned, self.config, now_ms, by_time=by_time):
                 return None
@@ -549,7 +550,7 @@ class Log:
             self.name,
             closed[:count],
             cleaned,
-            self.producers.last_words(self.synced_offset),
+            [each for each in self.snapshots if each <= limit],
             self.aborted(end_offset, end_offset),
             self.config,
             now_ms if by_time else None,

@@ -65,14 +65,10 @@ class Described(NamedTuple):
 
 
 class LastWords(NamedTuple):
-    """The base offset of each producer's last batches; and the epoch of those of whom only markers tell.
-
-    Of *unsure* producers all must stay: a crash may take the little that is remembered of them.
-    """
+    """The base offset of each producer's last batches; and the epoch of those of whom only markers tell."""
 
     offsets: frozenset[int]
     epochs: dict[int, int]
-    unsure: frozenset[int]
 
 
 class Ended(NamedTuple):
@@ -101,11 +97,6 @@ class Producer:
         self.coordinator_epoch = -1
         self.transaction_start = -1
         self.written: list[Written] = []
-
-    @property
-    def is_new(self) -> bool:
-        """Whether all that it has written in its epoch is remembered, and there is some."""
-        return 0 < len(self.written) < REMEMBERED
 
     @property
     def next_sequence(self) -> int:
@@ -155,16 +146,13 @@ class Producers:
         """What is remembered: epoch and batches by producer id."""
         return {id: (one.epoch, [each.astuple() for each in one.written]) for id, one in self._known.items()}
 
-    def last_words(self, synced_offset: int) -> LastWords:
-        """What must stay in the log for all to be known that is known now, also after a crash."""
+    def last_words(self) -> LastWords:
+        """What must stay in the log for all to be known that is known now."""
         known = self._known.items()
         return LastWords(
-            # Not the last alone: any of those remembered may be sent again after a crash.
+            # Not the last alone: any of those remembered may be sent again.
             frozenset([each.base_offset for _, one in known for each in one.written]),
             {id: one.epoch for id, one in known if not one.written},
-            frozenset(
-                [id for id, one in known if one.is_new and one.written[0].base_offset >= synced_offset]
-            ),
         )
 
     def check(self, batch: Batch) -> Written | None:

@@ -22,12 +22,7 @@ def restore(
     Also the offset up to which that is so. A snapshot that cannot be read is
     passed over; without any, all of the log is walked.
     """
-    producers, offset = Producers(), -1
-    for candidate in sorted(snapshots, reverse=True):
-        found = _read(disk, snapshot_path(directory, candidate)) if candidate <= limit else None
-        if found is not None:
-            producers, offset = found, candidate
-            break
+    producers, offset = latest(disk, directory, [each for each in snapshots if each <= limit])
     for segment in segments:
         if segment.next_offset > offset:
             cursor = segment.cursor(segment.locate(offset))
@@ -35,6 +30,15 @@ def restore(
                 note(producers, cursor, now_ms)
             offset = segment.next_offset
     return producers, offset
+
+
+def latest(disk: Disk, directory: str, snapshots: Iterable[int]) -> tuple[Producers, int]:
+    """Who had written what by the last of *snapshots* that can be read, and its offset; -1 if none can."""
+    for offset in sorted(snapshots, reverse=True):
+        found = _read(disk, snapshot_path(directory, offset))
+        if found is not None:
+            return found, offset
+    return Producers(), -1
 
 
 def note(producers: Producers, cursor: Cursor, now_ms: int) -> None:

@@ -100,6 +100,11 @@ def test_5_10_3_the_last_of_each_key_stays_where_it_was(wire: Line, name: str) -
     assert (start(wire, name), end(wire, name)) == (0, 31)
 
 
+def is_of_a_transaction(batch: Batch) -> bool:
+    """Whether records of one are, or were, in it."""
+    return batch.is_transactional and not batch.is_control
+
+
 def test_5_10_3_what_is_not_decided_is_left_alone(wire: Line, name: str) -> None:
     """And the rest of what a transaction wrote goes with it when it was aborted."""
     create(wire, name, configs=COMPACTED)
@@ -109,10 +114,10 @@ def test_5_10_3_what_is_not_decided_is_left_alone(wire: Line, name: str) -> None
     fill(wire, name)
     assert len(all_batches(wire, name)) == 31  # nothing above the last stable offset is touched
     assert writer.abort() is ErrorCode.NONE
-    while len(all_batches(wire, name)) > 15:
+    # Its last batch stays as a header, which tells the next sequence, until the marker too is compacted.
+    while len(found := all_batches(wire, name)) > 15 or any(map(is_of_a_transaction, found)):
         assert produce(wire, name, keyed(b"k", bytes(100))).error_code == 0
     assert committed(wire, name)[0][-1] == bytes(100)
-    assert not any(each.is_transactional and not each.is_control for each in all_batches(wire, name))
 
 
 def test_5_10_3_a_producers_sequences_outlive_its_records(wire: Line, name: str) -> None:
