@@ -2,12 +2,14 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from pyiceberg.catalog import load_catalog
-from sqlalchemy.exc import OperationalError
+from sqlalchemy.exc import IntegrityError, OperationalError
 
 from millstream.spark.words import InvalidOption
+
+_SQL_TABLES: Final = 2  # that a catalog has, made one after the other
 
 
 def open_catalog(warehouse: str | Path, properties: Mapping[str, str] | None = None) -> Any:
@@ -21,7 +23,18 @@ def open_catalog(warehouse: str | Path, properties: Mapping[str, str] | None = N
     folder.mkdir(parents=True, exist_ok=True)
     # Others may be about to write to it, each for a moment only.
     where = {"uri": f"sqlite:///{folder}/catalog.db?timeout=60", "warehouse": f"file://{folder}"}
+    for _ in range(_SQL_TABLES):
+        try:
+            return load_catalog("millstream", type="sql", **where)
+        except OperationalError:  # somebody else is making it, and was faster with one of its tables
+            continue
+    return load_catalog("millstream", type="sql", **where)
+
+
+def make_namespace(catalog: Any, name: str) -> None:
+    """See that *catalog* has the namespace *name*, whoever makes it."""
     try:
-        return load_catalog("millstream", type="sql", **where)
-    except OperationalError:  # somebody else was making it at the same time
-        return load_catalog("millstream", type="sql", **where)
+        catalog.create_namespace_if_not_exists(name)
+    except IntegrityError:  # how an SQL catalog says that somebody else was faster
+        if not catalog.namespace_exists(name):
+            raise

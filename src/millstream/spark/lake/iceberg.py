@@ -19,6 +19,7 @@ from pyiceberg.exceptions import CommitFailedException, NoSuchTableError, TableA
 from pyiceberg.io.pyarrow import parquet_file_to_data_file, schema_to_pyarrow
 from pyiceberg.transforms import IdentityTransform, parse_transform
 
+from millstream.spark.lake.catalog import make_namespace
 from millstream.spark.lake.files import delete_files, parquet_files
 from millstream.spark.lake.iceberg_files import Rewritten
 from millstream.spark.lake.iceberg_upkeep import expire_snapshots, packed, sweep_files
@@ -112,7 +113,7 @@ class IcebergTable(LakeTable):
         return self._catalog.load_table(self._name)
 
     def _create(self, schema: pa.Schema) -> None:
-        self._catalog.create_namespace_if_not_exists(self._name.rpartition(".")[0])
+        make_namespace(self._catalog, self._name.rpartition(".")[0])
         for by in self._partitions:
             if by.column not in schema.names:
                 raise InvalidOption(
