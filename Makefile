@@ -72,7 +72,7 @@ $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
 # What an install is made from: when it changes, what was compiled is old.
-BUILD := pyproject.toml hatch_build.py $(shell find src -name _native.c)
+BUILD := pyproject.toml hatch_build.py $(shell find src -name "*.[ch]")
 
 $(VENV)/.run: $(BUILD) | $(BIN)/python
 	$(BIN)/pip install --quiet --editable .

@@ -13,7 +13,11 @@ from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-MODULES = ("millstream.records._native", "millstream.gateways.http._native")
+MODULES = (
+    "millstream.records._native",
+    "millstream.gateways.http._native",
+    *(["millstream.gateways.kafka._native"] if sys.platform == "linux" else []),  # epoll
+)
 OLDEST_PYTHON = (3, 11)  # whose stable ABI is used, so one wheel serves this and every later one
 
 

@@ -1,6 +1,7 @@
 """One short method per thing a client may ask, whichever door it came in by."""
 
 import asyncio
+import errno
 import logging
 from collections.abc import AsyncIterator, Awaitable, Mapping, Sequence
 from dataclasses import replace
@@ -20,7 +21,7 @@ from millstream.broker.group_configs import GroupConfigs
 from millstream.broker.groups import Groups
 from millstream.broker.internal_topic import InternalTopic, Layout
 from millstream.broker.live_config import LiveConfig
-from millstream.broker.produce import ACKS_ALL, Produce, check_acks
+from millstream.broker.produce import ACKS_ALL, Lent, Produce, check_acks
 from millstream.broker.producer_ids import ProducerIds
 from millstream.broker.queue_states import QueueStates
 from millstream.broker.queues import Queues
@@ -213,6 +214,28 @@ class Broker:
         if self.quotas.any or hosted.dropped or self.broken.done():
             return None
         return self._produce.append_run(hosted, joiner, frames, producer)
+
+    def lend(self, hosted: Hosted) -> Lent | None:
+        """Where somebody else may write to *hosted*, while the loop does nothing else; None if nowhere.
+
+        `note_runs` must follow before anything else happens.
+        """
+        if self.quotas.any or hosted.dropped or self.broken.done():
+            return None
+        return self._produce.lend(hosted)
+
+    def note_runs(
+        self, runs: Sequence[tuple[Hosted, Run]], failed: tuple[Hosted, OSError] | None = None
+    ) -> None:
+        """*runs* are in their logs, whose places were lent; they are committed now, unless the disk fails.
+
+        A write that *failed* behind them leaves nothing.
+        """
+        self._produce.note_runs(runs, failed)
+
+    def give_up(self, reason: str) -> None:
+        """What is in a log is not known any more: stop, and let the next start find out."""
+        self._fail(OSError(errno.EIO, reason))
 
     def write(
         self, session: Session, topic: str, records: Sequence[NewRecord], partition: int | None = None

@@ -43,6 +43,7 @@ class Commit:
         self._roomy: dict[Hosted, None] = {}  # those whose log has headroom
         self._usual_us: float | None = None  # what a sync took lately
         self._running = 0
+        self._due: tuple[Hosted, asyncio.Handle] | None = None  # whose sync begins in the next turn
         self._ended: asyncio.Future[None] | None = None
 
     def appended(self, hosted: Hosted) -> None:
@@ -58,7 +59,31 @@ class Commit:
             hosted.syncing = True
             self._running += 1
             # Not at once: whatever else this turn of the loop appends shares the sync.
-            asyncio.get_running_loop().call_soon(self._start, hosted)
+            self._start_soon(hosted)
+
+    def is_at_once(self, hosted: Hosted) -> bool:
+        """Whether what is appended to *hosted* now could be committed by `at_once`."""
+        if not self.syncs_first(hosted):
+            return True
+        is_free = not self._running or (self._running == 1 and self._is_due(hosted))
+        return is_free and self._is_quick() and hosted.partition.log.syncs_data_alone
+
+    def syncs_first(self, hosted: Hosted) -> bool:
+        """Whether *hosted* must be synced before anything is committed."""
+        return not hosted.partition.log.config.leaves_syncing_to_the_system
+
+    def at_once(self, hosted: Hosted) -> None:
+        """Commit all of *hosted* before this returns, unless the disk fails; `is_at_once` has agreed."""
+        if not self.syncs_first(hosted):
+            hosted.committed()
+            return
+        if self._due is not None and self._is_due(hosted):
+            self._due[1].cancel()  # who waits for that is served as well
+        else:
+            assert not self._running
+            hosted.syncing = True
+            self._running = 1
+        self._start(hosted)
 
     def tick(self) -> None:
         """Once a second or so: let logs that are no longer written to give back their headroom."""
@@ -87,7 +112,15 @@ class Commit:
         while self._running:
             await self._next_end()
 
+    def _start_soon(self, hosted: Hosted) -> None:
+        self._due = hosted, asyncio.get_running_loop().call_soon(self._start, hosted)
+
+    def _is_due(self, hosted: Hosted) -> bool:
+        return self._due is not None and self._due[0] is hosted
+
     def _start(self, hosted: Hosted) -> None:
+        if self._is_due(hosted):
+            self._due = None
         sync = None if hosted.dropped else hosted.partition.log.unsynced()
         if sync is None:
             self._end(hosted)
@@ -129,7 +162,7 @@ class Commit:
                 self._end(hosted)
             else:
                 # Not from here: who was told may have appended more, and would be told of it in this call.
-                asyncio.get_running_loop().call_soon(self._start, hosted)
+                self._start_soon(hosted)
         if log.lay_headroom(self._may_take):  # who waited was told before
             self._roomy[hosted] = None
 

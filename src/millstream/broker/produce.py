@@ -1,22 +1,33 @@
 """Produce: one batch into one partition."""
 
-from typing import Final, final
+from collections.abc import Sequence
+from typing import Final, NamedTuple, final
 
 from millstream.broker.commit import Commit
 from millstream.broker.disk_errors import Failed, refusal_of
 from millstream.broker.traffic import Traffic
 from millstream.broker.waiting import Hosted
 from millstream.env.clock import Clock
+from millstream.env.disk import DiskFailed, File
 from millstream.errors import ErrorCode, Refused
 from millstream.partition.partition import Appended
 from millstream.records.control import Marker
-from millstream.records.runs import Frames, Joiner, Run
+from millstream.records.runs import Frames, Joiner, Place, Run
 from millstream.storage.space import Space
 
 ACKS_NONE: Final = 0
 ACKS_LEADER: Final = 1
 ACKS_ALL: Final = -1
 _LEGAL_ACKS: Final = frozenset({ACKS_NONE, ACKS_LEADER, ACKS_ALL})
+
+
+class Lent(NamedTuple):
+    """Where somebody else may write for a moment."""
+
+    file: File
+    place: Place
+    log_start_offset: int
+    syncs: bool  # before anybody may be told
 
 
 @final
@@ -67,6 +78,48 @@ class Produce:
             return None
         if run is None:
             return None
+        self._count(hosted, run, now_ms)
+        self._commit.appended(hosted)
+        return run
+
+    def lend(self, hosted: Hosted) -> Lent | None:
+        """Where ordinary batches may be written to *hosted* by somebody else, for a moment; None if nowhere.
+
+        Who has it tells by `note_runs` what came of it, before anybody else touches the log.
+        """
+        partition = hosted.partition
+        place = partition.place(self._clock.now_ms()) if self._space.has_room() else None
+        if place is None or not self._commit.is_at_once(hosted):
+            return None
+        log = partition.log
+        file = log.segments[-1].file.native
+        if file is None:
+            return None
+        return Lent(file, place, log.start_offset, syncs=self._commit.syncs_first(hosted))
+
+    def note_runs(
+        self, runs: Sequence[tuple[Hosted, Run]], failed: tuple[Hosted, OSError] | None = None
+    ) -> None:
+        """*runs* were written at the places that were lent; they are committed now, unless the disk fails.
+
+        Of a write that *failed* behind them a part may be there: make that nothing.
+        """
+        now_ms = self._clock.now_ms()
+        for hosted, run in runs:
+            hosted.partition.log.note_run(run)
+            self._count(hosted, run, now_ms)
+        if failed is not None:  # before anybody is told of anything, and may append more
+            self._take_back(*failed)
+        for hosted in dict.fromkeys(hosted for hosted, _ in runs):
+            self._commit.at_once(hosted)
+
+    def _take_back(self, hosted: Hosted, error: OSError) -> None:
+        try:
+            hosted.partition.log.take_back(error)
+        except DiskFailed as failure:
+            self._failed(failure)
+
+    def _count(self, hosted: Hosted, run: Run, now_ms: int) -> None:
         size = run.size
         self._space.take(size)
         self.batches += run.batches
@@ -76,8 +129,6 @@ class Produce:
             traffic = hosted.traffic = Traffic()
         traffic.add(count, size, now_ms)
         self.traffic.add(count, size, now_ms)
-        self._commit.appended(hosted)
-        return run
 
     def append_own(self, hosted: Hosted, records: bytearray) -> Appended:
         """Append a batch of our own making, on a full disk too: what it says frees space, or is small."""

@@ -94,6 +94,11 @@ class Hosted:
             self._parked = {}
         self._parked[parked] = stable
 
+    @property
+    def is_awaited(self) -> bool:
+        """Whether anybody waits on it."""
+        return self._parked is not None or self._acks is not None
+
     def unpark(self, parked: Sleeper) -> None:
         if self._parked is not None:
             self._parked.pop(parked, None)

@@ -89,6 +89,13 @@ def is_too_large(pieces: Sequence[Piece]) -> bool:
     return size > _KEPT_BYTES
 
 
+def has_large(pieces: Sequence[Piece]) -> bool:
+    """Whether any of *pieces* is on disk, and so large that `Outflow` would leave it there."""
+    return any(
+        not isinstance(piece, BUFFERS) and piece.size >= _LARGE_BYTES and piece.file.lends for piece in pieces
+    )
+
+
 def waits_for_disk(pieces: Sequence[Piece]) -> bool:
     """Whether much of a reply of *pieces* must come from the disk.
 

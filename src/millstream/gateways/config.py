@@ -72,7 +72,7 @@ class GatewayConfig:
     )
     native: bool = setting(
         True,
-        "Join small requests to one write with compiled code, where that was built; else in plain Python.",
+        "Take small requests, join and answer them by compiled code, where that was built; else by Python.",
         kafka="native.enable",
         changeable=False,
     )

@@ -22,6 +22,7 @@ from millstream.env.outflow import (
     Outflow,
     Piece,
     Plug,
+    has_large,
     is_too_large,
     plug_of,
     read_whole,
@@ -35,6 +36,7 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 _WRITE_HIGH_BYTES: Final = 1 << 20
+_SHORT_BYTES: Final = 16 << 10  # of replies that are worth putting together to be sent at once
 _PART_BYTES: Final = 16 << 10  # for the transport to wait with until the socket takes more
 _TURN_BYTES: Final = 4 << 20  # to one client before others are served
 _OUT_OF_REACH: Final = frozenset(
@@ -73,6 +75,30 @@ class Replies(Reply):
 
 
 @final
+class Crowd:
+    """Whether several clients wait for much at the same time, so that it is we who are too slow for them."""
+
+    __slots__ = ("_before", "_in_turn")
+
+    def __init__(self) -> None:
+        self._in_turn = 0  # large replies that this turn of the loop sends
+        self._before = 0  # and the last one that sent any
+
+    def is_waiting(self, pieces: Sequence[Piece]) -> bool:
+        """A reply of *pieces* is to be sent: whether it is a large one, and not the only one lately."""
+        if not has_large(pieces):
+            return False
+        self._in_turn += 1
+        if self._in_turn == 1:
+            asyncio.get_running_loop().call_soon(self._turn_over)
+        return self._in_turn > 1 or self._before > 1
+
+    def _turn_over(self) -> None:
+        self._before = self._in_turn
+        self._in_turn = 0
+
+
+@final
 class Door:
     """One listener's connections and what they share."""
 
@@ -92,6 +118,7 @@ class Door:
         self.refused = 0
         self.budget = Budget(config().queued_max_bytes)
         self.busy_poll = BusyPoll(config().busy_poll_us)
+        self.crowd = Crowd()
         # One for all: what is received is taken from it before the next connection is served.
         self.scratch = memoryview(bytearray(_SCRATCH_BYTES))
         self._by_host: Counter[str] = Counter()
@@ -340,9 +367,11 @@ class Connection(asyncio.BufferedProtocol, ABC):
                 size += len(data)
                 out.append(data)
             self._drop_first()
-        if len(out) == 1:
+        if size <= _SHORT_BYTES:
+            self._write_now(transport, b"".join(out))
+        elif len(out) == 1:
             transport.write(out[0])
-        elif out:
+        else:
             transport.writelines(out)
         return size
 
@@ -350,7 +379,7 @@ class Connection(asyncio.BufferedProtocol, ABC):
         """Whether the reply of *pieces* goes straight from the disk to the socket."""
         if self._plug is None or transport.get_write_buffer_size():
             return False
-        if not is_too_large(pieces) and not waits_for_disk(pieces):
+        if not is_too_large(pieces) and not waits_for_disk(pieces) and not self.door.crowd.is_waiting(pieces):
             return False
         self._outflow = Outflow(self._plug, pieces)
         return True

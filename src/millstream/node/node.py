@@ -14,6 +14,7 @@ from uuid import UUID
 from millstream.broker.broker import Broker
 from millstream.broker.config import BrokerConfig
 from millstream.broker.live_config import LiveConfig
+from millstream.env.busy_poll import poll_us
 from millstream.env.disk import DiskFailed
 from millstream.env.environment import Env
 from millstream.env.registry import ABSENT
@@ -22,6 +23,7 @@ from millstream.gateways.connection import Connection, Door
 from millstream.gateways.http.config import HttpConfig
 from millstream.gateways.kafka.connection import Dispatches, KafkaConnection
 from millstream.gateways.kafka.dispatch import Dispatch
+from millstream.gateways.kafka.rounds import Rounds
 from millstream.node.config import Address, Listener, NodeConfig, door_listener, listeners_of
 from millstream.storage.store import Store
 
@@ -68,6 +70,7 @@ class Node:
         )
         self._doors: list[Door] = []
         self._servers: list[asyncio.Server] = []
+        self._rounds: Rounds | None = None
 
     async def start(self) -> None:
         self._store.open()
@@ -80,8 +83,13 @@ class Node:
                 await self._before_doors(self.broker)
             limits = self._live.get(GatewayConfig)
             dispatch = Dispatch(
-                self.broker, limits.fetch_session_slots, self._env.random, native=limits.native
+                self.broker,
+                limits.fetch_session_slots,
+                self._env.random,
+                native=limits.native,
+                linger_us=poll_us(limits.busy_poll_us),
             )
+            self._rounds = dispatch.rounds
             config = self._live.get(NodeConfig)
             for listener in listeners_of(config):
                 await self._serve_kafka(listener, self._with_faults(dispatch))
@@ -90,6 +98,8 @@ class Node:
         except BaseException:
             for server in self._servers:
                 server.close()
+            if self._rounds is not None:
+                self._rounds.close()
             self._store.release()
             raise
 
@@ -102,6 +112,8 @@ class Node:
         await self.broker.stop()
         for door in self._doors:
             await door.close(_FAREWELL_SECONDS)
+        if self._rounds is not None:
+            self._rounds.close()
         if self.broker.broken.done():
             self._store.release()
         else:
@@ -123,6 +135,7 @@ class Node:
         transports = [connection.transport for door in self._doors for connection in list(door.connections)]
         sockets = [each.get_extra_info("socket") for each in transports if each is not None]
         sockets += [socket for server in self._servers for socket in server.sockets]
+        sockets.append(self._rounds)
         return [fd for fd in (each.fileno() for each in sockets if each is not None) if fd >= 0]
 
     async def _close_store(self) -> None:

@@ -16,7 +16,7 @@ from millstream.records.batch import Batch
 from millstream.records.compression import Codec
 from millstream.records.control import Marker, build_marker
 from millstream.records.read import read
-from millstream.records.runs import NOBODY, Frames, Joiner, Run
+from millstream.records.runs import NOBODY, Frames, Joiner, Place, Run
 from millstream.records.verify import InvalidRecords, recompress, verify_records
 from millstream.storage.config import LogConfig
 from millstream.storage.log import Log, Slice
@@ -99,17 +99,22 @@ class Partition:
         They are of nobody, or of the *producer* of that id and epoch.
         """
         log = self.log
+        place = self.place(now_ms)
+        sender = NOBODY if producer is None else log.producers.sender(*producer)
+        if place is None or sender is None:
+            return None
+        return log.append_run(joiner, frames, place, sender)
+
+    def place(self, now_ms: int) -> Place | None:
+        """Where ordinary batches may go now; None if each must be looked at by itself. See `Log.place`."""
+        log = self.log
         config = log.config
         if config is not self._ordinary:
             if not _is_ordinary(config):
                 return None
             self._ordinary = config
         latest_ms = now_ms + config.message_timestamp_after_max_ms
-        place = log.place(self.leader_epoch, now_ms, latest_ms if latest_ms < _INT64_MAX else _INT64_MAX)
-        sender = NOBODY if producer is None else log.producers.sender(*producer)
-        if place is None or sender is None:
-            return None
-        return log.append_run(joiner, frames, place, sender)
+        return log.place(self.leader_epoch, now_ms, latest_ms if latest_ms < _INT64_MAX else _INT64_MAX)
 
     def turned_away(self, records: memoryview, now_ms: int) -> None:
         """The batch in *records* cannot be taken now, and will come again.

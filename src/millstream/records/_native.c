@@ -15,57 +15,10 @@
  */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
-#include <errno.h>
 #include <stdint.h>
 #include <string.h>
-#ifndef _WIN32
-#include <unistd.h>
-#endif
 
-enum {
-    HEADER_SIZE = 61,
-    LENGTH_END = 12,
-    CHECKED_FROM = 21,
-    MAGIC = 2,
-    MIN_RECORD_SIZE = 7,
-    MAX_RECORDS = 1000000, /* and headers: the limits of `batch.py` and `read.py` */
-    CODEC_BITS = 0x07,
-    LOG_APPEND_TIME = 0x08,
-    CONTROL = 0x20,
-};
-
-/* Big-endian numbers, zigzag varints */
-
-static uint32_t u32(const uint8_t *p) {
-    return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
-}
-
-static int64_t i64(const uint8_t *p) { return (int64_t)((uint64_t)u32(p) << 32 | u32(p + 4)); }
-
-static int64_t zigzag(uint64_t n) { return (int64_t)(n >> 1) ^ -(int64_t)(n & 1); }
-
-/* The varint at *p, of up to *most* bytes, before zigzag; NULL if it is longer or passes *end*. */
-static const uint8_t *varint(const uint8_t *p, const uint8_t *end, int most, uint64_t *out) {
-    uint64_t number = 0;
-    for (int place = 0; place < most && p < end; place++) {
-        uint8_t byte = *p++;
-        if (place == 9 && byte > 1) return NULL; /* more than 64 bits: plain Python can tell */
-        number |= (uint64_t)(byte & 0x7f) << (7 * place);
-        if (byte < 0x80) {
-            *out = number;
-            return p;
-        }
-    }
-    return NULL;
-}
-
-static inline const uint8_t *varint5(const uint8_t *p, const uint8_t *end, uint64_t *out) {
-    if (p < end && *p < 0x80) {
-        *out = *p;
-        return p + 1;
-    }
-    return varint(p, end, 5, out);
-}
+#include "frames.h"
 
 /* A length and so many bytes; *data is NULL for null. */
 static inline const uint8_t *bytes_field(const uint8_t *p, const uint8_t *end, const uint8_t **data,
@@ -82,91 +35,6 @@ static inline const uint8_t *bytes_field(const uint8_t *p, const uint8_t *end, c
     *size = (int64_t)(n >> 1);
     return p + *size;
 }
-
-/* CRC-32C: the processor's instruction where there is one, else eight tables */
-
-static uint32_t crc_table[8][256];
-
-static void crc_prepare(void) {
-    for (uint32_t n = 0; n < 256; n++) {
-        uint32_t crc = n;
-        for (int bit = 0; bit < 8; bit++) crc = crc & 1 ? crc >> 1 ^ 0x82f63b78u : crc >> 1;
-        crc_table[0][n] = crc;
-    }
-    for (uint32_t n = 0; n < 256; n++)
-        for (int k = 1; k < 8; k++)
-            crc_table[k][n] = crc_table[k - 1][n] >> 8 ^ crc_table[0][crc_table[k - 1][n] & 0xff];
-}
-
-static uint32_t crc_by_table(uint32_t crc, const uint8_t *p, size_t size) {
-    while (size >= 8) {
-        crc ^= (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
-        crc = crc_table[7][crc & 0xff] ^ crc_table[6][crc >> 8 & 0xff] ^ crc_table[5][crc >> 16 & 0xff] ^
-              crc_table[4][crc >> 24] ^ crc_table[3][p[4]] ^ crc_table[2][p[5]] ^ crc_table[1][p[6]] ^
-              crc_table[0][p[7]];
-        p += 8;
-        size -= 8;
-    }
-    while (size-- > 0) crc = crc >> 8 ^ crc_table[0][(crc ^ *p++) & 0xff];
-    return crc;
-}
-
-static uint32_t (*crc_update)(uint32_t, const uint8_t *, size_t) = crc_by_table;
-
-#if defined(__x86_64__) && defined(__GNUC__)
-#include <nmmintrin.h>
-
-/* The instruction takes one word a cycle, but gives its result after three: three stretches side by side keep
- * it busy. What comes before a stretch counts as if as many zeros followed it: `crc_skip` is that, by tables. */
-enum { CRC_STRETCH = 1024 };
-
-static uint32_t crc_skipped[4][256]; /* of each byte of a checksum, after CRC_STRETCH zeros */
-
-static uint32_t crc_skip(uint32_t crc) {
-    return crc_skipped[0][crc & 0xff] ^ crc_skipped[1][crc >> 8 & 0xff] ^ crc_skipped[2][crc >> 16 & 0xff] ^
-           crc_skipped[3][crc >> 24];
-}
-
-static uint64_t word_at(const uint8_t *p) {
-    uint64_t word;
-    memcpy(&word, p, 8);
-    return word;
-}
-
-__attribute__((target("sse4.2"))) static uint32_t crc_by_instruction(uint32_t crc, const uint8_t *p,
-                                                                     size_t size) {
-    for (; size >= 3 * CRC_STRETCH; size -= 3 * CRC_STRETCH, p += 3 * CRC_STRETCH) {
-        uint64_t first = crc, second = 0, third = 0;
-        for (const uint8_t *at = p; at < p + CRC_STRETCH; at += 8) {
-            first = _mm_crc32_u64(first, word_at(at));
-            second = _mm_crc32_u64(second, word_at(at + CRC_STRETCH));
-            third = _mm_crc32_u64(third, word_at(at + 2 * CRC_STRETCH));
-        }
-        crc = crc_skip(crc_skip((uint32_t)first) ^ (uint32_t)second) ^ (uint32_t)third;
-    }
-    uint64_t wide = crc;
-    for (; size >= 8; size -= 8, p += 8) wide = _mm_crc32_u64(wide, word_at(p));
-    crc = (uint32_t)wide;
-    while (size-- > 0) crc = _mm_crc32_u8(crc, *p++);
-    return crc;
-}
-
-static void crc_choose(void) {
-    static const uint8_t zeros[CRC_STRETCH];
-    if (!__builtin_cpu_supports("sse4.2")) return;
-    for (int place = 0; place < 4; place++)
-        for (uint32_t n = 1; n < 256; n++) {
-            uint32_t bit = n & -n; /* its lowest: the rest is known */
-            crc_skipped[place][n] = n == bit ? crc_by_table(n << (8 * place), zeros, CRC_STRETCH)
-                                             : crc_skipped[place][bit] ^ crc_skipped[place][n ^ bit];
-        }
-    crc_update = crc_by_instruction;
-}
-#else
-static void crc_choose(void) {}
-#endif
-
-static uint32_t crc32c(const uint8_t *p, size_t size) { return ~crc_update(0xffffffffu, p, size); }
 
 /* One batch's header */
 
@@ -563,7 +431,7 @@ raised:
 PyDoc_STRVAR(encode_doc,
              "encode(records, now_ms) -> as `encode` in build.py, or None if it must go the plain way.");
 
-static PyObject *name_key, *name_value, *name_headers, *name_timestamp_ms, *name_fd, *name_written;
+static PyObject *name_key, *name_value, *name_headers, *name_timestamp_ms;
 
 /* What a new record consists of; *key* and *value* own their bytes, and are NULL for null. */
 typedef struct {
@@ -690,159 +558,11 @@ static PyObject *encode(PyObject *module, PyObject *args) {
 
 /* Frames of requests to one run of batches: see `runs.py`, which has the same in plain Python. */
 
-static void put_i32(uint8_t *to, uint32_t value) {
-    for (int place = 0; place < 4; place++) to[place] = (uint8_t)(value >> (24 - 8 * place));
-}
-
-static void put_i64(uint8_t *to, int64_t value) {
-    put_i32(to, (uint32_t)((uint64_t)value >> 32));
-    put_i32(to + 4, (uint32_t)(uint64_t)value);
-}
-
 enum {
-    STAMPED = 16,          /* bytes of a batch that the leader writes: offset, length, epoch */
-    REMEMBERED = 5,        /* of the last batches it is told where they went */
     LONE_BYTES = 48 << 10, /* a larger batch is a run by itself, and is not copied */
     APPENDED = -2,         /* told instead of where the lone one is: all is in the file by now */
-    ALIKE = 8,             /* fields of an Alike, a Limits, a Sender */
-    LIMITS = 5,
-    SENDER = 3,
     NUMBERS = 7,           /* the arguments of `join` behind its room */
 };
-
-/* What frames of a run have in common, and where what is in them goes. */
-typedef struct {
-    const char *call, *before, *reply;
-    Py_ssize_t before_size, reply_size;
-    int64_t index_at, offset_at, start_at;
-    int64_t epoch, end_offset, end_position, max_batch, interval;                     /* Limits */
-    int64_t producer_id, producer_epoch, sequence;                                    /* Sender */
-    int64_t index, log_start, base_offset, position, indexed_at, newest_ms, latest_ms; /* numbers */
-    int64_t compact, after;
-} Frames;
-
-/* The batch in the frame at *frame*, whose size is *size*; NULL if the frame is not like the others. */
-static const uint8_t *batch_in(const Frames *f, const uint8_t *frame, uint32_t size, Py_ssize_t *batch_size) {
-    const uint8_t *end = frame + size, *p = frame + 8 + f->before_size;
-    uint64_t length;
-    if ((int64_t)size < 8 + f->before_size + 4 + 4 + HEADER_SIZE + f->after) return NULL;
-    if (memcmp(frame, f->call, 4) || memcmp(frame + 8, f->before, (size_t)f->before_size)) return NULL;
-    if (u32(p) != (uint32_t)f->index) return NULL;
-    p += 4;
-    if (f->compact) {
-        if ((p = varint5(p, end, &length)) == NULL || length == 0) return NULL;
-        length--;
-    } else {
-        length = u32(p);
-        p += 4;
-    }
-    if ((int64_t)length != end - p - f->after) return NULL;
-    for (int place = 1; place <= f->after; place++)
-        if (end[-place]) return NULL;
-    *batch_size = (Py_ssize_t)length;
-    return p;
-}
-
-/* Whether the batch is of the sender whose batches these are, and comes next. */
-static int is_next(const Frames *f, const uint8_t *batch, int64_t sequence) {
-    int64_t first = (int32_t)u32(batch + 53);
-    if (i64(batch + 43) != f->producer_id) return 0;
-    if (f->producer_id < 0) return first >= -1;
-    return (int16_t)(batch[51] << 8 | batch[52]) == f->producer_epoch && first == sequence;
-}
-
-/* Whether the batch is one that a client may append as it is: `Batch.check` and `check_from_client`, strictly. */
-static int is_plain(const Frames *f, const uint8_t *batch, Py_ssize_t size) {
-    if (size < HEADER_SIZE || size > f->max_batch || u32(batch + 8) != (uint32_t)(size - LENGTH_END)) return 0;
-    if (batch[16] != MAGIC || batch[21] || batch[22] & ~CODEC_BITS || batch[22] > 4) return 0;
-    int64_t count = (int32_t)u32(batch + 57);
-    if (count < 1 || count > MAX_RECORDS || (int64_t)(int32_t)u32(batch + 23) != count - 1) return 0;
-    if (!(batch[22] & CODEC_BITS) && count * MIN_RECORD_SIZE > size - HEADER_SIZE) return 0;
-    if (i64(batch + 35) > f->latest_ms) return 0;
-    return crc32c(batch + CHECKED_FROM, (size_t)(size - CHECKED_FROM)) == u32(batch + 17);
-}
-
-/* So many numbers of *from, to where each belongs; 0, or -1 if Python has raised. */
-static int ints(PyObject *const *from, Py_ssize_t count, int64_t *const *to) {
-    for (Py_ssize_t each = 0; each < count; each++) {
-        *to[each] = PyLong_AsLongLong(from[each]);
-        if (*to[each] == -1 && PyErr_Occurred()) return -1;
-    }
-    return 0;
-}
-
-static const char *bytes_in(PyObject *tuple, Py_ssize_t at, Py_ssize_t *size) {
-    PyObject *item = PyTuple_GetItem(tuple, at);
-    char *data = NULL;
-    if (item == NULL || PyBytes_AsStringAndSize(item, &data, size) < 0) return NULL;
-    return data;
-}
-
-/* As `ints`, of all that a tuple has. */
-static int ints_in(PyObject *tuple, Py_ssize_t count, int64_t *const *to) {
-    if (!PyTuple_Check(tuple) || PyTuple_Size(tuple) != count) {
-        PyErr_SetString(PyExc_TypeError, "not a tuple, or not of that length");
-        return -1;
-    }
-    for (Py_ssize_t each = 0; each < count; each++) {
-        PyObject *item = PyTuple_GetItem(tuple, each);
-        if (item == NULL || ints(&item, 1, to + each) < 0) return -1;
-    }
-    return 0;
-}
-
-/* What `join` was told by its Alike, its Limits, its Sender and its numbers; 0, or -1 if Python has raised. */
-static int frames_of(PyObject *alike, PyObject *limits, PyObject *sender, PyObject *const *numbers, Frames *f) {
-    Py_ssize_t call_size;
-    if (!PyTuple_Check(alike) || PyTuple_Size(alike) != ALIKE) {
-        PyErr_SetString(PyExc_TypeError, "no Alike");
-        return -1;
-    }
-    if ((f->call = bytes_in(alike, 0, &call_size)) == NULL) return -1;
-    if ((f->before = bytes_in(alike, 1, &f->before_size)) == NULL) return -1;
-    if ((f->reply = bytes_in(alike, 4, &f->reply_size)) == NULL) return -1;
-    PyObject *const shape[] = {PyTuple_GetItem(alike, 2), PyTuple_GetItem(alike, 3), PyTuple_GetItem(alike, 5),
-                               PyTuple_GetItem(alike, 6), PyTuple_GetItem(alike, 7)};
-    if (ints(shape, 5, (int64_t *const[]){&f->compact, &f->after, &f->index_at, &f->offset_at, &f->start_at}) < 0)
-        return -1;
-    if (ints_in(limits, LIMITS,
-                (int64_t *const[]){&f->epoch, &f->end_offset, &f->end_position, &f->max_batch, &f->interval}) < 0)
-        return -1;
-    if (ints_in(sender, SENDER, (int64_t *const[]){&f->producer_id, &f->producer_epoch, &f->sequence}) < 0)
-        return -1;
-    if (ints(numbers, NUMBERS,
-             (int64_t *const[]){&f->index, &f->log_start, &f->base_offset, &f->position, &f->indexed_at,
-                                &f->newest_ms, &f->latest_ms}) < 0)
-        return -1;
-    if (call_size != 4 || f->after < 0 || f->after > 16 || f->index_at < 8 || f->index_at > f->reply_size - 4 ||
-        f->offset_at < 8 || f->offset_at > f->reply_size - 8 || f->start_at < 8 ||
-        f->start_at > f->reply_size - 8) {
-        PyErr_SetString(PyExc_ValueError, "no such frames");
-        return -1;
-    }
-    return 0;
-}
-
-/* Note in *notes, a list that is made when first needed; 0, or -1 if Python has raised. */
-static int add_note(PyObject **notes, int64_t last, int64_t position, int64_t newest_ms, int64_t newest_offset) {
-    if (*notes == NULL && (*notes = PyList_New(0)) == NULL) return -1;
-    PyObject *note = Py_BuildValue("(LLLL)", (long long)last, (long long)position, (long long)newest_ms,
-                                   (long long)newest_offset);
-    int done = note == NULL ? -1 : PyList_Append(*notes, note);
-    Py_XDECREF(note);
-    return done;
-}
-
-/* The base offsets of the last batches, of which *count* were noted, one after the other, round and round. */
-static PyObject *lasts_of(const int64_t *noted, int64_t count) {
-    int64_t kept = count < REMEMBERED ? count : REMEMBERED;
-    PyObject *lasts = PyTuple_New((Py_ssize_t)kept);
-    for (int64_t each = 0; lasts != NULL && each < kept; each++) {
-        PyObject *number = PyLong_FromLongLong(noted[(count - kept + each) % REMEMBERED]);
-        if (number == NULL || PyTuple_SetItem(lasts, (Py_ssize_t)each, number) < 0) Py_CLEAR(lasts);
-    }
-    return lasts;
-}
 
 /* A tuple of so many numbers and then *notes, *replies and *lasts, which it takes over. */
 static PyObject *run_of(const int64_t *numbers, Py_ssize_t count, PyObject *notes, PyObject *replies,
@@ -870,43 +590,12 @@ static PyObject *run_of(const int64_t *numbers, Py_ssize_t count, PyObject *note
 PyDoc_STRVAR(join_doc,
              "Batches out of frames, one behind the other in room, or in a file; None if there is none; see runs.py.");
 
-/* Append *size* bytes of *data* to *file*: 1 if they are there, 0 if that must go its own way, -1 if Python raised.
- *
- * The interpreter is ours from the look at the descriptor to the end of the write, so no other thread can close it
- * in between. */
-static int append_to(PyObject *file, const uint8_t *data, Py_ssize_t size) {
-#ifdef _WIN32
-    (void)file, (void)data, (void)size;
-    return 0;
-#else
-    PyObject *number = PyObject_GetAttr(file, name_fd);
-    if (number == NULL) return -1;
-    long fd = PyLong_AsLong(number);
-    Py_DECREF(number);
-    if (fd < 0) return PyErr_Occurred() ? -1 : 0;
-    if ((number = PyObject_GetAttr(file, name_written)) == NULL) return -1;
-    long long written = PyLong_AsLongLong(number);
-    Py_DECREF(number);
-    if (written == -1 && PyErr_Occurred()) return -1;
-    if ((number = PyLong_FromLongLong(written + 1)) == NULL) return -1;
-    int counted = PyObject_SetAttr(file, name_written, number); /* before: a sync that is under way has not seen it */
-    Py_DECREF(number);
-    if (counted < 0) return -1;
-    while (size > 0) { /* a disk that fills up takes a part and says so only at the next call */
-        ssize_t done = write((int)fd, data, (size_t)size);
-        if (done < 0) {
-            if (errno == EINTR) continue; /* no handler may run here: another thread could, and close the file */
-            PyErr_SetFromErrno(PyExc_OSError);
-            return -1;
-        }
-        data += done, size -= done;
-    }
-    return 1;
-#endif
-}
-
 static PyObject *join(PyObject *module, PyObject *const *args, Py_ssize_t count) {
-    Frames f;
+    Alike a;
+    Place place;
+    Sender sender;
+    Next next;
+    Taken taken;
     Py_buffer view, room;
     int64_t start, end, most;
     (void)module;
@@ -916,7 +605,11 @@ static PyObject *join(PyObject *module, PyObject *const *args, Py_ssize_t count)
     }
     PyObject *file = *args++;
     if (ints(args + 1, 3, (int64_t *const[]){&start, &end, &most}) < 0) return NULL;
-    if (frames_of(args[4], args[5], args[6], args + 8, &f) < 0) return NULL;
+    if (alike_of(args[4], &a) < 0 || limits_of(args[5], &place) < 0 || sender_of(args[6], &sender) < 0) return NULL;
+    if (ints(args + 8, NUMBERS,
+             (int64_t *const[]){&place.index, &place.log_start, &place.offset, &place.position, &place.indexed_at,
+                                &place.newest_ms, &place.latest_ms}) < 0)
+        return NULL;
     if (PyObject_GetBuffer(args[0], &view, PyBUF_SIMPLE) < 0) return NULL;
     if (PyObject_GetBuffer(args[7], &room, PyBUF_WRITABLE) < 0) {
         PyBuffer_Release(&view);
@@ -924,78 +617,57 @@ static PyObject *join(PyObject *module, PyObject *const *args, Py_ssize_t count)
     }
     const uint8_t *from = view.buf;
     uint8_t *to = room.buf;
-    Py_ssize_t at = (Py_ssize_t)start, size = 0, batch_size;
-    int64_t offset = f.base_offset, newest_ms = f.newest_ms, newest_offset = -1, indexed_at = f.indexed_at;
-    int64_t frames = 0, max_bytes = f.end_position - f.position, sequence = f.sequence, lone_at = -1;
-    int64_t noted[REMEMBERED];
-    PyObject *found = NULL, *replies = NULL, *notes = NULL, *lasts = NULL;
+    Py_ssize_t at = (Py_ssize_t)start;
+    int64_t lone_at = -1;
+    PyObject *found = NULL, *replies = NULL, *lasts = NULL;
+    begin(&taken, &place);
     if (start < 0 || end < start || end > view.len || room.len < STAMPED) {
         PyErr_SetString(PyExc_ValueError, "no such frames");
         goto done;
     }
-    int64_t fit = (end - start) / (4 + 8 + f.before_size + 4 + HEADER_SIZE);
+    int64_t fit = (end - start) / least_frame(&a);
     if (most > fit) most = fit;
     if (most < 0) most = 0;
-    replies = PyBytes_FromStringAndSize(NULL, f.reply_size * (Py_ssize_t)most);
+    replies = PyBytes_FromStringAndSize(NULL, a.reply_size * (Py_ssize_t)most);
     if (replies == NULL) goto done;
     uint8_t *reply = (uint8_t *)PyBytes_AsString(replies);
-    while (frames < most && lone_at < 0 && end - at >= 4) {
+    while (taken.batches < most && lone_at < 0 && end - at >= 4) {
         uint32_t length = u32(from + at);
         if (length > INT32_MAX || (int64_t)length > end - at - 4) break;
-        const uint8_t *frame = from + at + 4, *batch = batch_in(&f, frame, length, &batch_size);
-        if (batch == NULL || batch_size > max_bytes - size || !is_next(&f, batch, sequence)) break;
-        if (!is_plain(&f, batch, batch_size)) break;
-        int64_t last = offset + (int32_t)u32(batch + 23);
-        if (last >= f.end_offset) break;
-        if (batch_size > LONE_BYTES || batch_size > room.len - size) {
-            if (frames) break;
-            lone_at = batch - from;
-            memcpy(to, batch, STAMPED);
-        } else {
-            memcpy(to + size, batch, (size_t)batch_size);
-        }
-        put_i64(to + size, offset);
-        put_i32(to + size + 12, (uint32_t)f.epoch);
-        if (i64(batch + 35) > newest_ms) newest_ms = i64(batch + 35), newest_offset = last;
-        int64_t position = f.position + size;
-        if (position - indexed_at > f.interval) {
-            if (add_note(&notes, last, position, newest_ms, newest_offset) < 0) goto done;
-            indexed_at = position;
-        }
-        memcpy(reply, f.reply, (size_t)f.reply_size);
-        memcpy(reply + 4, frame + 4, 4); /* whose answer it is */
-        put_i32(reply + f.index_at, (uint32_t)f.index);
-        put_i64(reply + f.start_at, f.log_start);
-        put_i64(reply + f.offset_at, offset);
-        reply += f.reply_size;
-        noted[frames % REMEMBERED] = offset;
-        sequence = (sequence + (last - offset) + 1) & INT32_MAX;
-        offset = last + 1;
-        size += batch_size;
+        if (!next_in(&a, &place, &sender, from + at + 4, length, &next)) break;
+        int is_lone = next.size > LONE_BYTES || next.size > room.len - taken.size;
+        if (is_lone && taken.batches) break;
+        if (is_lone) lone_at = next.batch - from;
+        stamp(to + taken.size, &place, &next, is_lone ? STAMPED : next.size);
+        answer(reply, &a, &place, &next);
+        reply += a.reply_size;
+        take_next(&place, &sender, &next, &taken);
         at += 4 + (Py_ssize_t)length;
-        frames++;
     }
-    if (!frames) {
+    if (!taken.batches) {
         found = Py_NewRef(Py_None);
         goto done;
     }
-    if (frames < most) {
+    if (taken.batches < most) {
         PyObject *all = replies;
-        replies = PyBytes_FromStringAndSize(PyBytes_AsString(all), f.reply_size * (Py_ssize_t)frames);
+        replies = PyBytes_FromStringAndSize(PyBytes_AsString(all), a.reply_size * (Py_ssize_t)taken.batches);
         Py_DECREF(all);
         if (replies == NULL) goto done;
     }
-    if ((lasts = lasts_of(noted, f.producer_id < 0 ? 0 : frames)) == NULL) goto done;
-    found = run_of((int64_t[]){lone_at, at, size, frames, offset, newest_ms, newest_offset}, 7, notes, replies,
-                   lasts);
-    notes = replies = lasts = NULL;
+    if ((lasts = lasts_of(&taken, sender.id >= 0)) == NULL) goto done;
+    found = run_of((int64_t[]){lone_at, at, taken.size, taken.batches, taken.end_offset, taken.newest_ms,
+                               taken.newest_offset},
+                   7, taken.notes, replies, lasts);
+    taken.notes = replies = lasts = NULL;
+#ifndef _WIN32
     if (found != NULL && lone_at < 0 && file != Py_None) { /* a lone one takes its time: others go on meanwhile */
-        int appended = append_to(file, to, size);
+        int appended = append_to(file, &(struct iovec){to, (size_t)taken.size}, 1);
         if (appended < 0) Py_CLEAR(found);
         else if (appended) PyTuple_SetItem(found, 0, PyLong_FromLong(APPENDED)); /* a small number: always there */
     }
+#endif
 done:
-    Py_XDECREF(notes);
+    Py_XDECREF(taken.notes);
     Py_XDECREF(replies);
     Py_XDECREF(lasts);
     PyBuffer_Release(&view);
@@ -1017,14 +689,12 @@ static struct PyModuleDef definition = {
 };
 
 PyMODINIT_FUNC PyInit__native(void) {
-    crc_prepare();
-    crc_choose();
+    crc_ready();
     name_key = PyUnicode_InternFromString("key");
     name_value = PyUnicode_InternFromString("value");
     name_headers = PyUnicode_InternFromString("headers");
     name_timestamp_ms = PyUnicode_InternFromString("timestamp_ms");
-    name_fd = PyUnicode_InternFromString("fd");
-    name_written = PyUnicode_InternFromString("written");
-    if (!name_key || !name_value || !name_headers || !name_timestamp_ms || !name_fd || !name_written) return NULL;
+    if (!name_key || !name_value || !name_headers || !name_timestamp_ms) return NULL;
+    if (append_ready() < 0) return NULL;
     return PyModule_Create(&definition);
 }

@@ -23,6 +23,7 @@ batches must have the sequences that come next.
 
 import struct
 from collections.abc import Sequence
+from functools import lru_cache
 from types import ModuleType
 from typing import TYPE_CHECKING, Final, NamedTuple, final
 
@@ -48,6 +49,7 @@ _STAMP: Final = struct.Struct(">qii")
 _STAMPED: Final = _STAMP.size
 _REPLY_ID: Final = slice(4, 8)
 _MAX_SEQUENCE: Final = 0x7FFFFFFF
+_SMALL_BYTES: Final = 4096  # a batch that is copied sooner than two parts of it are written
 _REMEMBERED: Final = 5  # of the last batches it is told where they went
 _HEADER: Final = struct.Struct(">qiibIhiqqqhii")
 assert _HEADER.size == HEADER_SIZE
@@ -255,11 +257,11 @@ def join(
     latest_ms: int,
     /,
 ) -> Joined | None:
-    """As the native `join`, in plain Python. It needs no *room*: it copies once, and a single batch never.
+    """As the native `join`, in plain Python. It needs no *room*: it copies once, and a large batch never.
 
     Nor does it write to *file*: who gets the parts can do that as well.
     """
-    call, before, compact, after, reply, index_at, offset_at, start_at = alike
+    call, _, compact, after, *_ = alike
     leader_epoch, end_offset, end_position, max_batch_bytes, interval = limits
     producer_id, producer_epoch, sequence = sender
     offset, newest_offset, size, batches = base_offset, -1, 0, 0
@@ -267,20 +269,12 @@ def join(
     parts: list[Buffer] = []
     replies: list[bytes] = []
     lasts: list[int] = []
-    before += _SIZE.pack(index)
+    before, reply_head, reply_middle, reply_tail = _told(alike, index, log_start_offset)
     head = 8 + len(before)
     top = head + 5  # with the length, however it is written
     empty = bytes(after)
     view = memoryview(view)
     max_bytes = end_position - position
-    answer = bytearray(reply)
-    _SIZE.pack_into(answer, index_at, index)
-    _OFFSET.pack_into(answer, start_at, log_start_offset)
-    reply_head, reply_middle, reply_tail = (
-        bytes(answer[:4]),
-        bytes(answer[8:offset_at]),
-        bytes(answer[offset_at + 8 :]),
-    )
     while batches < most and end - start >= _SIZE.size:
         (length,) = _SIZE.unpack_from(view, start)
         frame = start + _SIZE.size
@@ -309,11 +303,12 @@ def join(
         if position + size - indexed_at > interval:
             indexed_at = position + size
             notes.append((last, indexed_at, newest_ms, newest_offset))
-        parts += (
-            _STAMP.pack(offset, batch_size - LENGTH_END, leader_epoch),
-            view[at + _STAMPED : stop - after],
-        )
-        replies += reply_head, told[_REPLY_ID], reply_middle, _OFFSET.pack(offset), reply_tail
+        stamp = _STAMP.pack(offset, batch_size - LENGTH_END, leader_epoch)
+        if batch_size <= _SMALL_BYTES:
+            parts.append(stamp + view[at + _STAMPED : stop - after])
+        else:
+            parts += (stamp, view[at + _STAMPED : stop - after])
+        replies.append(reply_head + told[_REPLY_ID] + reply_middle + _OFFSET.pack(offset) + reply_tail)
         if producer_id >= 0:
             sequence = (sequence + delta + 1) & _MAX_SEQUENCE
             lasts.append(offset)
@@ -334,9 +329,19 @@ def join(
         newest_ms,
         newest_offset,
         notes or (),
-        b"".join(replies),
+        replies[0] if batches == 1 else b"".join(replies),
         lasts[-_REMEMBERED:] or (),
     )
+
+
+@lru_cache(maxsize=256)
+def _told(alike: Alike, index: int, log_start_offset: int) -> tuple[bytes, bytes, bytes, bytes]:
+    """What each frame of partition *index* has before its batch, and its reply but for id and offset."""
+    reply = bytearray(alike.reply)
+    _SIZE.pack_into(reply, alike.index_at, index)
+    _OFFSET.pack_into(reply, alike.start_at, log_start_offset)
+    before = alike.before + _SIZE.pack(index)
+    return before, bytes(reply[:4]), bytes(reply[8 : alike.offset_at]), bytes(reply[alike.offset_at + 8 :])
 
 
 def _batch_at(frame: bytes, position: int, compact: bool, end: int) -> int | None:

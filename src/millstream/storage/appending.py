@@ -3,7 +3,7 @@
 import errno
 from typing import Final
 
-from millstream.env.disk import DiskFailed
+from millstream.env.disk import DiskFailed, File
 from millstream.records.batch import Batch
 from millstream.records.runs import Frames, Joiner, Place, Run, Sender
 from millstream.storage.segment import Segment
@@ -17,9 +17,7 @@ def write(segment: Segment, batch: Batch) -> None:
     try:
         segment.append(batch)
     except OSError as error:
-        _give_up_if_lost(error)
-        if error.errno not in _NOTHING_WRITTEN:
-            _take_back(segment)
+        take_back(segment, error)
         raise
 
 
@@ -40,11 +38,7 @@ def write_run(
             segment.append_run(run)
         return run
     except OSError as error:
-        if native is not None:
-            native.native_failed(error)
-        _give_up_if_lost(error)
-        if error.errno not in _NOTHING_WRITTEN:
-            _take_back(segment)
+        take_back(segment, error, native)
         raise
 
 
@@ -73,8 +67,16 @@ def _give_up_if_lost(error: OSError) -> None:
         raise DiskFailed(error.errno, error.strerror) from error
 
 
-def _take_back(segment: Segment) -> None:
-    """A write has failed, perhaps half way: make it not have been, or give up the disk."""
+def take_back(segment: Segment, error: OSError, native: File | None = None) -> None:
+    """A write, by *native* code perhaps, has failed with *error*, perhaps half way: make it not have been.
+
+    DiskFailed if that cannot be done, or if *error* is the disk's last.
+    """
+    if native is not None:
+        native.native_failed(error)
+    _give_up_if_lost(error)
+    if error.errno in _NOTHING_WRITTEN:
+        return
     try:
         segment.undo()
     except OSError as second:

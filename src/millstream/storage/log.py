@@ -22,7 +22,7 @@ from millstream.records.batch import Batch
 from millstream.records.control import Marker
 from millstream.records.runs import Frames, Joiner, Limits, Place, Run, Sender
 from millstream.storage import aborted, checkpoint, retention
-from millstream.storage.appending import write, write_abort, write_run
+from millstream.storage.appending import take_back, write, write_abort, write_run
 from millstream.storage.careful import Careful
 from millstream.storage.chain import Chain
 from millstream.storage.cleaned import Cleaned
@@ -319,20 +319,53 @@ class Log:
             run = write_run(active, joiner, frames, self.partition, self.start_offset, place, sender)
         except Corrupt as corrupt:
             raise self.take_offline(corrupt) from corrupt
-        if run is None:
-            return None
+        if run is not None:
+            self._moved_on(standing, run)
+        return run
+
+    def note_run(self, run: Run) -> None:
+        """*run* was written by somebody who was lent the place that this log gave, and nothing else since."""
+        standing = self._standing
+        assert standing is not None
+        assert run.base_offset == self.end_offset, (run.base_offset, self.end_offset)
+
+        standing.active.append_run(run)
+        self._moved_on(standing, run)
+
+    def take_back(self, error: OSError) -> None:
+        """Who was lent the place met *error* when writing, perhaps half way: make that not have been.
+
+        After DiskFailed nothing may follow.
+        """
+        active = self._chain.active
+        take_back(active, error, active.file)
+
+    def _moved_on(self, standing: _Standing, run: Run) -> None:
+        """*run* is in the newest segment: all that comes is behind it."""
+        place, active = standing.place, standing.active
         if run.lasts:
             self.producers.note_run(run, place.now_ms)
         self.end_offset = place.base_offset = run.end_offset
         self.appended_bytes += run.size
-        if run.notes and not has_room_for_run(active, self.config):
-            self._standing = None
-        else:
-            place.position = active.size_bytes
-            place.newest_ms = run.newest[0]
-            if run.notes:
-                place.indexed_at = active.indexed[0]
-        return run
+        place.position = active.size_bytes
+        place.newest_ms = run.newest[0]
+        if run.notes:
+            place.indexed_at = active.indexed[0]
+            if not has_room_for_run(active, self.config):
+                self._standing = standing._replace(until_ms=0)  # given to nobody any more
+
+    @property
+    def syncs_data_alone(self) -> bool:
+        """Whether a sync is of the newest segment's batches and of nothing besides."""
+        chain = self._chain
+        return not (
+            chain.names != self._names_synced
+            or self.epochs.unsaved_from is not None
+            or chain.closing
+            or chain.active.written_aborted
+            or self._metadata
+            or self._new_directory
+        )
 
     def unsynced(self, *, all: bool = False) -> Sync | None:
         """What must be synced for more to be safe; None if nothing must.

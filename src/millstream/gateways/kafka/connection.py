@@ -24,6 +24,7 @@ from millstream.gateways.kafka.in_turn import Answer, InTurn, Settled
 from millstream.gateways.kafka.lanes import Acks, Lane
 from millstream.gateways.kafka.postponed import Postponed
 from millstream.gateways.kafka.refrain import Refrain
+from millstream.gateways.kafka.rounds import Rounds
 from millstream.wire.frame import check_size
 from millstream.wire.message import Message
 
@@ -40,10 +41,15 @@ _KEEP_BYTES: Final = (
     2 << 20
 )  # a buffer up to this size is kept a while, for a client that sends many such frames
 _KEEP_SECONDS: Final = 2.0
+_BEGUN_US: Final = 500_000
+_BRISK: Final = 4
 
 
 class Dispatches(Protocol):
     """What a connection needs of the door's table of handlers."""
+
+    @property
+    def rounds(self) -> Rounds | None: ...
 
     def read(self, frame: memoryview, /) -> Request: ...
 
@@ -82,6 +88,9 @@ class KafkaConnection(Connection):
         self._refrain: Refrain | None = None  # what the last fetch was
         self._in_vain = 0  # fetches learned that never came again
         self._has_lanes = self._request_max_bytes >= len(door.scratch)  # else each needs its size checked
+        self._rounds = dispatch.rounds
+        self._is_guest = False  # of theirs
+        self._brisk = 0  # requests in a row that came soon after a reply
 
     @property
     def client_id(self) -> str:
@@ -94,6 +103,7 @@ class KafkaConnection(Connection):
         self._session = Session("", self.host, advertised=(str(here[0]), int(here[1])))
 
     def connection_lost(self, error: Exception | None) -> None:
+        self._leave_rounds()  # before the descriptor is somebody else's
         super().connection_lost(error)
         self.door.budget.forget(self._granted)
         self._drop_buffer()
@@ -110,7 +120,9 @@ class KafkaConnection(Connection):
 
     def buffer_updated(self, nbytes: int) -> None:
         self.door.busy_poll.received()
-        if self._began_at is None:
+        if self._is_guest:  # what comes this way is answered this way
+            self._take(memoryview(bytearray(self._leave_rounds() + bytes(self.door.scratch[:nbytes]))))
+        elif self._began_at is None:
             lane, scratch = self._lane, self.door.scratch
             start = 0
             if lane is not None and not self._replies and not self.busy:
@@ -132,6 +144,48 @@ class KafkaConnection(Connection):
             self.flush()
         if not self._held and not self.busy and not self._waits_for_budget():
             self.read_on()
+
+    def hold(self) -> None:
+        if self._is_guest:
+            self._held = self._leave_rounds()
+        super().hold()
+
+    def end(self) -> None:
+        self._leave_rounds()
+        super().end()
+
+    def abort(self) -> None:
+        self._leave_rounds()
+        super().abort()
+
+    def look(self, now: float) -> None:
+        if self._is_guest and self._rounds is not None:
+            visits, begun_us = self._rounds.look(self._descriptor)
+            if visits:
+                self._active_at = now
+            if begun_us > _BEGUN_US and (begun := self._leave_rounds()):
+                self._begin(memoryview(begun))  # it takes its time to arrive: that is watched from here
+                self._began_at = now - begun_us / 1_000_000
+        super().look(now)
+
+    def given_back(self, data: bytes | None, unsent: bytes | None) -> None:
+        """What rounds made of this client: see `Guest`."""
+        self._no_guest()
+        if self.transport is None or self.transport.is_closing():
+            return
+        if data is None:
+            self.abort()
+            return
+        self._active_at = self._loop.time()
+        self._brisk = 0  # or who has gone would come again
+        try:
+            if unsent:
+                self.transport.write(unsent)
+            if data:
+                self._take(memoryview(bytearray(data)))
+                self.flush()
+        except Exception as error:
+            self.failed(error)  # the others that were given back are still to be told
 
     def waiting_since(self) -> float | None:
         return self._began_at if self._reading else None
@@ -165,7 +219,7 @@ class KafkaConnection(Connection):
             if self.transport is None or self.transport.is_closing():
                 return
             start = stop
-        if start < end:
+        if start < end and not self._visit_rounds(view[start:]):
             self._begin(view[start:])
 
     def _take_lane(self, lane: Lane, view: memoryview, start: int, end: int) -> int:
@@ -182,6 +236,8 @@ class KafkaConnection(Connection):
                 self.expect_many(requests).pieces = (answer,)
             else:
                 self.send(answer)
+                if self._rounds is not None and stop - start <= requests * _FREE_BYTES:
+                    self._visit_rounds()
         elif answer is not None:
             answer.tell = partial(self._replied, self.expect_many(requests))
         return stop
@@ -191,8 +247,57 @@ class KafkaConnection(Connection):
         try:
             self.flush()
             self.relax()
+            self._visit_rounds()
         except Exception as error:
             self.failed(error)  # the others that were waiting for the same sync are still to be told
+
+    def _visit_rounds(self, begun: memoryview | None = None) -> bool:
+        """Be served by rounds from now on, if this client stays with one partition and waits for nothing.
+
+        It may have *begun* to send a frame, of which rounds then take care.
+        """
+        rounds, lane, transport = self._rounds, self._lane, self.transport
+        if rounds is None or lane is None or not lane.is_steady or self._is_guest:
+            return False
+        is_brisk = self.door.busy_poll.gap_us < rounds.brisk_us or rounds.is_brisk
+        self._brisk = self._brisk + 1 if is_brisk else 0
+        if self._brisk < _BRISK:
+            return False  # a node that sleeps in between is quicker without them
+        if begun is not None:
+            self.flush()  # what is known by now
+        if (
+            lane.hosted is None
+            or transport is None
+            or self._replies
+            or not self._reading
+            or self._held
+            or self._began_at is not None
+            or self._descriptor < 0
+            or self.busy
+            or transport.is_closing()
+            or transport.get_write_buffer_size()
+        ):
+            return False
+        if not rounds.admit(
+            self._descriptor, self, lane.hosted, lane, b"" if begun is None else bytes(begun)
+        ):
+            return False
+        self._is_guest = True
+        transport.pause_reading()
+        return True
+
+    def _leave_rounds(self) -> bytes:
+        """Be no guest of theirs any more; what the client has begun to send."""
+        if not self._is_guest or self._rounds is None:
+            return b""
+        begun = self._rounds.dismiss(self._descriptor)
+        self._no_guest()
+        return begun
+
+    def _no_guest(self) -> None:
+        self._is_guest = False
+        if self._reading and self.transport is not None and not self.transport.is_closing():
+            self.transport.resume_reading()
 
     def _legal(self, size: int, prefix: memoryview) -> bool:
         if _MIN_REQUEST_BYTES <= size <= self._request_max_bytes:

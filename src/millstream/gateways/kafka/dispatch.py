@@ -21,6 +21,7 @@ from millstream.gateways.kafka.handlers import api_versions, fetch, produce
 from millstream.gateways.kafka.in_turn import Answer, in_turn
 from millstream.gateways.kafka.lanes import Lane, Lanes
 from millstream.gateways.kafka.refrain import Again, Refrain, Repeated, learn
+from millstream.gateways.kafka.rounds import Rounds
 from millstream.gateways.kafka.served import served
 from millstream.wire.apis import API_VERSIONS, APIS, Api, RequestHeader, write_response_header
 from millstream.wire.fast import Produced, read_produce
@@ -57,12 +58,16 @@ class Request:
 class Dispatch:
     """The Kafka door's table of handlers. *calls* counts requests by API."""
 
-    def __init__(self, broker: Broker, session_slots: int, random: Random, *, native: bool = True) -> None:
+    def __init__(
+        self, broker: Broker, session_slots: int, random: Random, *, native: bool = True, linger_us: int = 0
+    ) -> None:
+        """*linger_us* is how long native code waits, awake, for the next request of a brisk client."""
         self.calls = dict.fromkeys(served(), 0)
         self.sessions = FetchSessions(session_slots, random)
         self._broker = broker
         self._handlers: dict[int, Handler] = {}
         self._lanes = Lanes(broker, self.calls, plain=not native)
+        self.rounds = Rounds.of(broker, self.calls, linger_us) if native else None
         # Handles together what is on a lane; see `Lanes.take`. No method: it is called for each read.
         self.take = self._lanes.take
 

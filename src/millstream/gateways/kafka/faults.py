@@ -136,6 +136,7 @@ class FaultyDispatch:
     def __init__(self, dispatch: Dispatch, faults: Faults) -> None:
         self._dispatch = dispatch
         self._faults = faults
+        self.rounds = None  # there are no lanes: each request may meet a fault of its own
         # What connections call most, without a step in between.
         self.read = dispatch.read
         self.owed_ms = dispatch.owed_ms

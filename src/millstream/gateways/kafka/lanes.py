@@ -50,7 +50,9 @@ class Lane:
         "acks",
         "alike",
         "client_id",
+        "hosted",
         "index_at",
+        "is_steady",
         "partitions",
         "patience",
         "producer",
@@ -75,6 +77,8 @@ class Lane:
         self.patience = Patience(timeout_ms)
         self.producer: tuple[int, int] | None = None  # id and epoch, if it counts
         self.partitions: Sequence[Hosted] = ()  # those of the topic, once it was found
+        self.hosted: Hosted | None = None  # the last of them that was written to
+        self.is_steady = False  # the one before as well
         self.index_at = _SIZE.size + 8 + len(before)  # in a frame with its size
         self.alike = self._alike(call, before)
 
@@ -163,6 +167,8 @@ class Lanes:
             return start, 0, None
         batches = run.batches
         self._calls[_PRODUCE] += batches
+        lane.is_steady = hosted is lane.hosted
+        lane.hosted = hosted
         partition = hosted.partition
         if run.end_offset <= partition.high_watermark:
             return run.stop, batches, run.replies

@@ -1,0 +1,210 @@
+"""Rounds: clients on lanes, served by native code while the loop has nothing else to do.
+
+With one small request in flight, most of the time goes to the way from the loop to
+the log and back, which is the same each time. A connection that is on a lane to one
+partition, is brisk and waits for nothing is a *guest*, whom the loop does not listen
+to. Native code does: it receives, checks, appends and answers as the long way would,
+for half a millisecond at the most, and leaves when anybody else wants something.
+
+Nothing is kept in two places. The end of a log is *lent* to a round, and what was
+written there is noted in the log when the round is over, before anything else is
+done. Where a sync or a waiting consumer stands between a write and its answer, the
+round ends after the write, and answers when all that is done.
+"""
+
+import asyncio
+import logging
+from types import ModuleType
+from typing import TYPE_CHECKING, Final, Protocol, final
+
+from millstream.broker.broker import Broker
+from millstream.broker.waiting import Hosted
+from millstream.env.busy_poll import epoll_of
+from millstream.env.clock import ticks_us
+from millstream.gateways.kafka.lanes import Lane
+from millstream.records.runs import NOBODY, Run, Sender
+from millstream.wire.messages.produce import ProduceRequest
+
+if TYPE_CHECKING:
+    from millstream.gateways.kafka import _native
+else:
+    try:
+        from millstream.gateways.kafka import _native
+    except ImportError:
+        _native = None
+
+log = logging.getLogger(__name__)
+
+NATIVE: Final[ModuleType | None] = _native  # None where it was not built
+
+_LIMIT_US: Final = 500
+_SLOW: Final = 8
+_PRODUCE: Final = ProduceRequest.KEY
+
+
+class Guest(Protocol):
+    """A connection, as far as rounds know it."""
+
+    def given_back(self, data: bytes | None, unsent: bytes | None) -> None:
+        """It is no guest any more: *data* is to be handled, and *unsent* comes before any other reply.
+
+        Without *data*, nobody knows where its requests or its replies begin: it must go. Never raises.
+        """
+        ...
+
+
+@final
+class Rounds:
+    """Of all connections of the doors that one broker is behind."""
+
+    def __init__(self, broker: Broker, calls: dict[int, int], linger_us: int) -> None:
+        """*calls* counts requests by API. After an answer the next is awaited for *linger_us*, awake."""
+        self._broker = broker
+        self.requests = 0  # taken so far
+        self.brisk_us = 1000.0  # from an answer to the next request of anybody: beyond it they are slow
+        self._calls = calls
+        self._linger_us = linger_us
+        self._native = _native.Rounds()
+        self._loop = asyncio.get_running_loop()
+        self._epoll = epoll_of(self._loop) or -1
+        self._syncs = False  # whether the round was lent a log that must be synced
+        self._is_awaited = False  # whether it was lent one that somebody waits on
+        self._answered_us = 0.0
+        self._lingers = False
+        self._slow = 0  # how often in a row a guest was not brisk
+        self._loop.add_reader(self._native.fileno(), self._ready)
+
+    @classmethod
+    def of(cls, broker: Broker, calls: dict[int, int], linger_us: int) -> "Rounds | None":
+        """None where there is no native code, or the loop is a simulated one."""
+        if _native is None or epoll_of(asyncio.get_running_loop()) is None:
+            return None
+        return cls(broker, calls, linger_us)
+
+    @property
+    def guests(self) -> int:
+        """How many there are."""
+        return self._native.guests
+
+    @property
+    def is_brisk(self) -> bool:
+        """Whether a guest was answered just now."""
+        return ticks_us() - self._answered_us < self.brisk_us
+
+    def fileno(self) -> int:
+        """What tells that a guest has sent something."""
+        return self._native.fileno()
+
+    def close(self) -> None:
+        self._loop.remove_reader(self._native.fileno())
+        self._native.close()
+
+    def admit(self, descriptor: int, guest: Guest, hosted: Hosted, lane: Lane, begun: bytes) -> bool:
+        """Look after *guest*, which sends to *hosted* on *lane*, until it is dismissed or given back.
+
+        It may have *begun* to send a frame. False if that is too large for rounds.
+        """
+        id, epoch = lane.producer or NOBODY[:2]
+        index = hosted.partition.index
+        return self._native.admit(descriptor, guest, hosted, index, lane.alike, id, epoch, begun)
+
+    def dismiss(self, descriptor: int) -> bytes:
+        """Look after a guest no more; what it has begun to send."""
+        return self._native.dismiss(descriptor)
+
+    def look(self, descriptor: int) -> tuple[int, int]:
+        """How often a guest has sent something since the last look, and for how long it is sending a frame.
+
+        That is in microseconds, 0 if it has begun none.
+        """
+        return self._native.look(descriptor)
+
+    def _ready(self) -> None:
+        """A guest has sent something."""
+        after_us = ticks_us() - self._answered_us
+        if not self._make(0):
+            return
+        self._slow = 0 if after_us < self.brisk_us else self._slow + 1
+        if self._slow == _SLOW:
+            self._release()
+        elif after_us < self._linger_us and not self._lingers:
+            self._lingers = True
+            self._loop.call_soon(self._linger)  # behind what others wait for
+
+    def _release(self) -> None:
+        """Let the loop listen to all guests again: where it sleeps in between it is quicker at that."""
+        self._slow = 0
+        for guest, data, unsent in self._native.release():
+            guest.given_back(data, unsent)
+
+    def _linger(self) -> None:
+        """Wait for the next request awake, as long as they come that soon."""
+        self._lingers = self._make(self._linger_us)
+        if self._lingers:
+            self._loop.call_soon(self._linger)
+
+    def _make(self, idle_us: int) -> bool:
+        """Make rounds, until there is nothing to do for *idle_us*; whether any request was taken."""
+        ends_us = ticks_us() + _LIMIT_US
+        requests, waited = self._go(idle_us)
+        # Where answers wait for a sync, each round is short. Who was woken has his turn before the next one.
+        while waited and not self._is_awaited and ticks_us() < ends_us:
+            waited = self._go(idle_us)[1]
+        if requests:
+            self._answered_us = ticks_us()
+        return requests > 0
+
+    def _go(self, idle_us: int) -> tuple[int, bool]:
+        """Make one round; how many requests it took, and whether their answers had to wait."""
+        native = self._native
+        self._syncs = self._is_awaited = False
+        try:
+            taken, error, failed, requests, waits = native.go(
+                self._epoll, _LIMIT_US, idle_us, self._lend, self._sequence
+            )
+            is_safe = self._note(taken, None if failed is None or error is None else (failed, error))
+        except Exception:
+            # What is in the logs may have been answered, and they do not know of it: the next start will.
+            log.exception("a round was lost")
+            self._broker.give_up("a round was lost; recovery will find what it wrote")
+            requests, waits, is_safe = 0, False, False
+        self._calls[_PRODUCE] += requests
+        self.requests += requests
+        for guest, data, unsent in native.answer() if is_safe else native.forget():
+            guest.given_back(data, unsent)
+        return requests, waits
+
+    def _note(self, taken: "list[_native.Taken]", failed: tuple[Hosted, OSError] | None) -> bool:
+        """Tell the logs what was written; whether it is committed, so that whoever waits may be answered."""
+        if not taken and failed is None:
+            return True
+        runs = [
+            (hosted, Run(0, (), size, batches, base, end, newest, notes, b"", Sender(*sender), lasts))
+            for hosted, sender, base, end, size, batches, newest, notes, lasts in taken
+        ]
+        self._broker.note_runs(runs, failed)
+        return all(run.end_offset <= hosted.partition.high_watermark for hosted, run in runs)
+
+    def _lend(self, hosted: Hosted) -> "_native.Place | None":
+        lent = self._broker.lend(hosted)
+        if lent is None or (lent.syncs and self._syncs):
+            return None  # two syncs one after the other would take longer than side by side
+        self._syncs |= lent.syncs
+        self._is_awaited |= hosted.is_awaited
+        file, place, log_start_offset, syncs = lent
+        return (
+            file,
+            place.limits,
+            log_start_offset,
+            place.base_offset,
+            place.position,
+            place.indexed_at,
+            place.newest_ms,
+            place.latest_ms,
+            syncs or hosted.is_awaited,
+        )
+
+    def _sequence(self, hosted: Hosted, producer_id: int, epoch: int) -> int:
+        """What the producer must send next; -1 if it takes more than that to tell."""
+        sender = hosted.partition.log.producers.sender(producer_id, epoch)
+        return -1 if sender is None else sender.sequence

@@ -1,0 +1,536 @@
+"""Clients that native code looks after: nobody can tell from the replies, nor from the log."""
+
+import asyncio
+import os
+import socket
+import struct
+import threading
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
+from math import inf
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+import uvloop
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from tests.broker.support import SESSION, running
+from tests.env.test_outflow import until
+from tests.gateways.kafka.test_lanes import _all_of, counted, produce
+from tests.storage.test_runs_on_disk import no_file_larger_than
+
+from millstream.broker.broker import Broker
+from millstream.broker.topics import NewTopic
+from millstream.broker.waiting import Hosted
+from millstream.env.disk import RealDisk
+from millstream.gateways.config import GatewayConfig
+from millstream.gateways.connection import Door
+from millstream.gateways.kafka.connection import Dispatches, KafkaConnection
+from millstream.gateways.kafka.dispatch import Dispatch
+from millstream.gateways.kafka.faults import Faults, FaultyDispatch
+from millstream.gateways.kafka.rounds import NATIVE, Rounds
+from millstream.records.runs import Sender
+from millstream.wire.apis import RequestHeader
+from millstream.wire.frame import request_frame
+from millstream.wire.messages.metadata import MetadataRequest
+
+pytestmark = pytest.mark.skipif(NATIVE is None, reason="no epoll, or the native part was not built")
+
+LOOPS = [pytest.param(asyncio.new_event_loop, id="asyncio"), pytest.param(uvloop.new_event_loop, id="uvloop")]
+POLICIES = ["os", "fsync"]
+Loop = Callable[[], asyncio.AbstractEventLoop]
+STEADY = 6  # requests until a client is a guest
+QUICK = {"sync.on.loop.us": 10_000}  # whatever the disk of these tests
+
+
+class Client:
+    """The other end of a connection."""
+
+    def __init__(self, end: socket.socket) -> None:
+        self.socket = end
+        self.heard = b""
+
+    async def send(self, data: bytes) -> None:
+        await asyncio.get_running_loop().sock_sendall(self.socket, data)
+
+    async def replies(self, count: int) -> list[bytes]:
+        """The next *count* of them."""
+        found: list[bytes] = []
+        while len(found) < count:
+            if len(self.heard) >= 4 and len(self.heard) >= 4 + (size := _size(self.heard)):
+                found.append(self.heard[: 4 + size])
+                self.heard = self.heard[4 + size :]
+                continue
+            more = await asyncio.get_running_loop().sock_recv(self.socket, 1 << 16)
+            if not more:
+                raise ConnectionError("closed")
+            self.heard += more
+        return found
+
+    async def ask(self, *frames: bytes) -> list[bytes]:
+        await self.send(b"".join(frames))
+        return await self.replies(len(frames))
+
+
+def _size(data: bytes) -> int:
+    return int(struct.unpack_from(">i", data)[0])
+
+
+class Desk:
+    """A broker behind a door that listens to sockets."""
+
+    def __init__(self, broker: Broker, dispatch: Dispatches, rounds: Rounds | None) -> None:
+        self.broker = broker
+        self.door = Door("test", lambda: GatewayConfig(frame_timeout_ms=1000))
+        self._dispatch = dispatch
+        self._rounds = rounds
+
+    @property
+    def rounds(self) -> Rounds:
+        assert self._rounds is not None
+        return self._rounds
+
+    @property
+    def hosted(self) -> Hosted:
+        return self.broker.topics.hosted("t", 0)
+
+    async def dial(self, receive_bytes: int = 0) -> Client:
+        with socket.socket() as listening:
+            if receive_bytes:
+                listening.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, receive_bytes)
+            listening.bind(("127.0.0.1", 0))
+            listening.listen()
+            theirs = socket.socket()
+            if receive_bytes:
+                theirs.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_bytes)
+            theirs.connect(listening.getsockname())
+            theirs.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            ours = listening.accept()[0]
+        for end in (ours, theirs):
+            end.setblocking(False)
+        await asyncio.get_running_loop().connect_accepted_socket(
+            lambda: KafkaConnection(self.door, self._dispatch, ("here", 9092)), ours
+        )
+        return Client(theirs)
+
+    async def guest(self, number: int = 1000, *, sender: Sender | None = None, **given: Any) -> Client:
+        """A client that native code looks after from now on; it has sent STEADY requests."""
+        client = await self.dial(**given)
+        before = self.rounds.guests
+        for each in range(STEADY):
+            frame = produce(number + each)
+            if sender is not None:
+                frame = counted(number + each, sender.sequence + each)
+            await client.ask(frame)
+        assert self.rounds.guests == before + 1
+        return client
+
+
+@asynccontextmanager
+async def serving(
+    path: Path, *, rounds: bool = True, linger_us: int = 0, **configs: str
+) -> AsyncIterator[Desk]:
+    named: dict[str, str | None] = {name.replace("_", "."): value for name, value in configs.items()}
+    async with asyncio.timeout(60), running(RealDisk(str(path)), QUICK) as broker:
+        await broker.create_topics(SESSION, [NewTopic("t", 2, configs=named)])
+        dispatch = Dispatch(broker, 10, Random(2), native=rounds, linger_us=linger_us)
+        served: Dispatches = dispatch if rounds else FaultyDispatch(dispatch, Faults())
+        desk = Desk(broker, served, dispatch.rounds)
+        if dispatch.rounds is not None:
+            dispatch.rounds.brisk_us = inf  # however slow these tests are
+        yield desk
+        await desk.door.close(5)
+        if dispatch.rounds is not None:
+            assert dispatch.rounds.guests == 0
+            dispatch.rounds.close()
+
+
+def run(told: Any, new_loop: Loop = uvloop.new_event_loop) -> Any:
+    with asyncio.Runner(loop_factory=new_loop) as runner:
+        return runner.run(told)
+
+
+async def story(
+    path: Path, frames: list[bytes], *, chunk: int, rounds: bool, configs: dict[str, str], linger_us: int = 0
+) -> tuple[list[bytes], bytes, int]:
+    """The replies to *frames*, sent in pieces, what the log holds then, and how many were taken in rounds."""
+    async with serving(path, rounds=rounds, linger_us=linger_us, **configs) as desk:
+        client = await desk.dial()
+        replies = [(await client.ask(frame))[0] for frame in frames[:STEADY]]
+        data = b"".join(frames[STEADY:])
+
+        async def send() -> None:
+            for start in range(0, len(data), chunk):
+                await client.send(data[start : start + chunk])
+                await asyncio.sleep(0)  # that it arrives like this
+
+        _, more = await asyncio.gather(send(), client.replies(len(frames) - STEADY))
+        log = b"".join(_all_of(hosted) for hosted in desk.broker.topics.of("t"))
+        return replies + more, log, desk.rounds.requests if rounds else 0
+
+
+def same(tmp_path: Path, frames: list[bytes], new_loop: Loop, chunk: int = 1 << 20, **configs: str) -> int:
+    """Check that rounds change nothing but the pace; how many requests they took."""
+    slow = run(story(tmp_path / "slow", frames, chunk=chunk, rounds=False, configs=configs), new_loop)
+    for linger_us in (0, 200):
+        path = tmp_path / f"quick{linger_us}"
+        told = story(path, frames, chunk=chunk, rounds=True, linger_us=linger_us, configs=configs)
+        quick = run(told, new_loop)
+        assert quick[0] == slow[0]
+        assert quick[1] == slow[1]
+    return int(quick[2])
+
+
+@pytest.mark.parametrize("new_loop", LOOPS)
+@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("version", [7, 9, 12])
+def test_replies_and_log_are_the_same(tmp_path: Path, new_loop: Loop, policy: str, version: int) -> None:
+    many = [produce(number, b"x" * number, version=version) for number in range(100)]
+
+    assert same(tmp_path, many, new_loop, flush_policy=policy) >= 50
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("chunk", [50, 173, 999, 20_000])
+def test_frames_of_any_size_may_arrive_in_any_pieces(tmp_path: Path, policy: str, chunk: int) -> None:
+    many = [produce(number, b"x" * (number * 797 % 9_000)) for number in range(60)]
+
+    assert same(tmp_path, many, uvloop.new_event_loop, chunk, flush_policy=policy) >= 50
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_large_frames_among_small_ones_go_the_long_way(tmp_path: Path, policy: str) -> None:
+    many = [produce(number, b"x" * (100_000 if number % 9 == 8 else 3_000)) for number in range(40)]
+
+    assert same(tmp_path, many, uvloop.new_event_loop, flush_policy=policy) > 0
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_whatever_comes_between_is_answered_in_its_turn(tmp_path: Path, policy: str) -> None:
+    metadata = bytes(request_frame(RequestHeader(3, 9, 77, "client"), MetadataRequest(topics=[])))
+    between = [
+        metadata,
+        produce(50, spoil=True),
+        produce(51, index=1),
+        produce(52, index=9),
+        produce(53, topic="none"),
+        produce(54, sender=Sender(4, 0, 0)),
+        produce(55, acks=1),
+        produce(57, acks=2),
+    ]
+    frames: list[bytes] = []
+    for number, other in enumerate(between):
+        frames += [produce(number * 4 + each) for each in range(4)] + [other]
+
+    same(tmp_path, frames, uvloop.new_event_loop, flush_policy=policy)
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_of_a_producer_that_counts_each_batch_is_taken_once(tmp_path: Path, policy: str) -> None:
+    """Resent, out of turn, of many records: as the long way has it."""
+    frames = [counted(number, number) for number in range(20)]
+    frames += [counted(19, 19), counted(21, 40), counted(22, 20, count=3), counted(23, 23), counted(24, 24)]
+
+    same(tmp_path, frames, uvloop.new_event_loop, flush_policy=policy)
+
+
+@pytest.mark.parametrize(("bytes", "index_bytes"), [("14000", "10485760"), ("1000000", "66000")])
+def test_segments_end_where_they_would(tmp_path: Path, bytes: str, index_bytes: str) -> None:
+    many = [produce(number, b"x" * 100) for number in range(300)]
+
+    taken = same(
+        tmp_path,
+        many,
+        uvloop.new_event_loop,
+        flush_policy="os",
+        index_interval_bytes="1",
+        segment_bytes=bytes,
+        segment_index_bytes=index_bytes,
+    )
+
+    assert taken > 0
+
+
+STEPS = st.lists(
+    st.tuples(st.integers(0, 3), st.sampled_from(["next", "again", "skip", "other", "spoilt", "large"])),
+    min_size=1,
+    max_size=40,
+)
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(steps=STEPS, chunk=st.sampled_from([1 << 20, 100]), policy=st.sampled_from(POLICIES))
+def test_whatever_a_producer_sends(
+    tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[int, str]], chunk: int, policy: str
+) -> None:
+    frames = [counted(number, number) for number in range(STEADY)]
+    sequence = STEADY
+    for number, (count, what) in enumerate(steps, start=10):
+        match what:
+            case "again":
+                frames.append(counted(number, max(sequence - 1, 0)))
+            case "skip":
+                frames.append(counted(number, sequence + 5))
+            case "other":
+                frames.append(produce(number))
+            case "spoilt":
+                frames.append(counted(number, sequence, spoil=True))
+            case "large":
+                frames.append(produce(number, b"x" * 70_000, sender=Sender(4, 0, sequence)))
+                sequence += 1
+            case _:
+                frames.append(counted(number, sequence, count=count + 1))
+                sequence += count + 1
+
+    same(tmp_path_factory.mktemp("story"), frames, uvloop.new_event_loop, chunk, flush_policy=policy)
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_clients_of_one_partition_share_its_offsets(tmp_path: Path, policy: str) -> None:
+    async def tell() -> None:
+        async with serving(tmp_path, flush_policy=policy) as desk:
+            some = [
+                await desk.guest(100 * each, sender=Sender(4, 0, 0) if not each else None)
+                for each in range(9)
+            ]
+            before = desk.rounds.requests
+            offsets: list[int] = []
+            for turn in range(5):
+                frames = [counted(STEADY + turn, STEADY + turn)] + [produce(turn)] * 8
+                for client, frame in zip(some, frames, strict=True):
+                    await client.send(frame)
+                for client in some:
+                    (reply,) = await client.replies(1)
+                    offsets.append(_offset(reply))
+            assert desk.rounds.requests == before + 45
+            assert sorted(offsets) == list(range(9 * STEADY, 9 * STEADY + 45))
+            assert desk.hosted.partition.high_watermark == 9 * STEADY + 45
+
+    run(tell())
+
+
+def _offset(reply: bytes) -> int:
+    """Of version 9, for topic "t"."""
+    error, offset = struct.unpack_from(">hq", reply, 4 + 4 + 1 + 1 + 2 + 1 + 4)
+    assert error == 0
+    return int(offset)
+
+
+def test_a_batch_sent_again_on_another_connection_is_written_once(tmp_path: Path) -> None:
+    """Both may be seen in the same round: what the first has sent must count for the second."""
+
+    async def tell() -> None:
+        async with serving(tmp_path, flush_policy="os") as desk:
+            first = await desk.guest(0, sender=Sender(4, 0, 0))
+            second = await desk.dial()
+            for sequence in range(STEADY, 2 * STEADY):
+                await second.ask(counted(sequence, sequence))
+            assert desk.rounds.guests == 2
+            for client in (first, second):
+                await client.send(counted(2 * STEADY, 2 * STEADY))
+            offsets = [_offset((await client.replies(1))[0]) for client in (first, second)]
+            assert offsets == [2 * STEADY, 2 * STEADY]
+            assert desk.hosted.partition.log.end_offset == 2 * STEADY + 1
+
+    run(tell())
+
+
+def test_nobody_is_answered_before_the_sync(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def tell() -> None:
+        async with serving(tmp_path, flush_policy="fsync") as desk:
+            client = await desk.guest()
+            heard: list[bytes] = []
+            syncs: list[int] = []
+            as_ever = os.fdatasync
+
+            def sync(fd: int) -> None:
+                with suppress(BlockingIOError):
+                    heard.append(client.socket.recv(100, socket.MSG_PEEK))
+                syncs.append(fd)
+                as_ever(fd)
+
+            monkeypatch.setattr(os, "fdatasync", sync)
+            taken = desk.rounds.requests
+            for number in range(5):
+                await client.ask(produce(number))
+            assert desk.rounds.requests == taken + 5
+            assert syncs
+            assert not heard
+
+    run(tell())
+
+
+@pytest.mark.parametrize("value", [b"x" * 100, b"x" * 5000], ids=["small", "large"])
+def test_a_write_that_stops_half_way_takes_nothing_with_it_that_was_answered(
+    tmp_path: Path, value: bytes
+) -> None:
+    async def tell() -> None:
+        async with serving(tmp_path, flush_policy="os", index_interval_bytes="1") as desk:
+            clients = [await desk.guest(100 * each) for each in range(3)]
+            log = desk.hosted.partition.log
+            for client in clients:
+                await client.ask(produce(50, value))
+            before, end = log.size_bytes, log.end_offset
+            # One more fits and is answered; what comes after it is cut in its midst.
+            with no_file_larger_than(before + len(value) + 150):
+                assert _offset((await clients[0].ask(produce(51, value)))[0]) == end
+                for client in clients:
+                    await client.send(produce(52, value))
+                failed = [(await client.replies(1))[0] for client in clients]
+            assert {struct.unpack_from(">h", reply, 17)[0] for reply in failed} == {56}
+            assert log.end_offset == end + 1
+            assert desk.broker.broken.done()  # EFBIG is no mood of a disk
+            file = log.segments[-1].file
+            assert file.read(0, 1 << 20)[: log.size_bytes].count(value) == 4
+
+    run(tell())
+
+
+def test_a_consumer_that_waits_is_told_before_the_next_request(tmp_path: Path) -> None:
+    async def tell() -> None:
+        async with serving(tmp_path, flush_policy="os", linger_us=100_000) as desk:
+            client = await desk.guest()
+            for turn in range(20):
+                waits = asyncio.ensure_future(
+                    desk.broker.read(
+                        SESSION, "t", 0, STEADY + turn, max_records=10, max_bytes=1 << 20, max_wait_ms=30_000
+                    )
+                )
+                await asyncio.sleep(0)
+                await client.send(produce(turn, b"%d" % turn))
+                found = await waits
+                assert [record.value for record in found.records] == [b"%d" % turn]
+                await client.replies(1)
+            assert desk.rounds.requests >= 20
+
+    run(tell())
+
+
+@pytest.mark.parametrize("new_loop", LOOPS)
+def test_replies_that_the_socket_does_not_take_come_in_their_turn(tmp_path: Path, new_loop: Loop) -> None:
+    async def tell() -> None:
+        async with serving(tmp_path, flush_policy="os") as desk:
+            client = await desk.guest(receive_bytes=4096)
+            for number in range(1500):
+                await client.send(produce(number))
+            replies = await client.replies(1500)
+            assert [struct.unpack_from(">i", reply, 4)[0] for reply in replies] == list(range(1500))
+            assert [_offset(reply) for reply in replies] == list(range(STEADY, 1500 + STEADY))
+
+    run(tell(), new_loop)
+
+
+@pytest.mark.parametrize("new_loop", LOOPS)
+def test_a_guest_that_leaves_is_none_any_more(tmp_path: Path, new_loop: Loop) -> None:
+    async def tell() -> None:
+        async with serving(tmp_path, flush_policy="os") as desk:
+            client, other = await desk.guest(), await desk.guest()
+            await client.send(produce(1)[:30])
+            client.socket.close()
+            await other.ask(produce(2))
+            await until(lambda: len(desk.door.connections) == 1)
+            assert desk.rounds.guests == 1
+            assert _offset((await other.ask(produce(3)))[0]) == 2 * STEADY + 1
+
+    run(tell(), new_loop)
+
+
+@pytest.mark.parametrize("new_loop", LOOPS)
+def test_a_guest_whose_frame_never_ends_is_shown_out(tmp_path: Path, new_loop: Loop) -> None:
+    async def tell() -> None:
+        async with serving(tmp_path, flush_policy="os") as desk:
+            client, trickle = await desk.guest(), await desk.guest()
+            await client.send(produce(1)[:30])
+            with pytest.raises(ConnectionError):
+                for each in produce(1):
+                    await trickle.send(bytes([each]))
+                    await asyncio.sleep(0.1)
+            with pytest.raises(ConnectionError):
+                await client.replies(1)
+            assert desk.door.refused == 2
+
+    run(tell(), new_loop)
+
+
+def test_a_door_that_is_held_takes_nothing_and_loses_nothing(tmp_path: Path) -> None:
+    async def tell() -> None:
+        async with serving(tmp_path, flush_policy="os") as desk:
+            client = await desk.guest()
+            frame = produce(1)
+            await client.send(frame[:50])
+            (connection,) = desk.door.connections
+            await until(lambda: desk.rounds.look(connection._descriptor)[1] > 0)
+            desk.door.hold()
+            assert desk.rounds.guests == 0
+            await client.send(frame[50:])
+            await asyncio.sleep(0.05)
+            assert desk.hosted.partition.log.end_offset == STEADY
+            desk.door.closing = False
+            connection.relax()
+            assert _offset((await client.replies(1))[0]) == STEADY
+
+    run(tell())
+
+
+@pytest.mark.parametrize("new_loop", LOOPS)
+def test_guests_that_are_slow_are_left_to_the_loop(tmp_path: Path, new_loop: Loop) -> None:
+    async def tell() -> None:
+        async with serving(tmp_path, flush_policy="os") as desk:
+            slow, silent = await desk.guest(), await desk.guest()
+            desk.rounds.brisk_us = 1000
+            await silent.send(produce(50)[:30])
+            turns = 0
+            while desk.rounds.guests == 2:
+                turns += 1
+                assert _offset((await slow.ask(produce(turns)))[0]) == 2 * STEADY - 1 + turns
+                await asyncio.sleep(0.002)
+            assert desk.rounds.guests == 0
+            assert turns > 5
+            await silent.send(produce(50)[30:])
+            assert _offset((await silent.replies(1))[0]) == 2 * STEADY + turns
+
+    run(tell(), new_loop)
+
+
+def test_a_quota_that_comes_later_holds_for_guests_too(tmp_path: Path) -> None:
+    async def tell() -> None:
+        async with serving(tmp_path, flush_policy="os") as desk:
+            client = await desk.guest()
+            taken = desk.rounds.requests
+            await desk.broker.change_quotas(
+                SESSION, {(("client-id", "client"),): {"producer_byte_rate": 1e9}}, validate_only=False
+            )
+            await client.ask(produce(1), produce(2))
+            assert desk.rounds.requests == taken
+
+    run(tell())
+
+
+@pytest.mark.parametrize("new_loop", LOOPS)
+def test_others_are_heard_while_a_guest_never_rests(tmp_path: Path, new_loop: Loop) -> None:
+    def hammer(end: socket.socket, stop: threading.Event) -> None:
+        end.setblocking(True)
+        frame = produce(7)
+        while not stop.is_set():
+            end.sendall(frame)
+            end.recv(1 << 16)
+
+    async def tell() -> None:
+        metadata = bytes(request_frame(RequestHeader(3, 9, 77, "client"), MetadataRequest(topics=[])))
+        async with serving(tmp_path, flush_policy="os", linger_us=100_000) as desk:
+            guest, other = await desk.guest(), await desk.dial()
+            stop = threading.Event()
+            thread = threading.Thread(target=hammer, args=(guest.socket, stop))
+            thread.start()
+            try:
+                for _ in range(200):
+                    await other.ask(metadata)
+                    await asyncio.sleep(0.0001)  # timers, too
+            finally:
+                stop.set()
+                await asyncio.get_running_loop().run_in_executor(None, thread.join)
+            assert desk.rounds.requests > 0
+
+    run(tell(), new_loop)
