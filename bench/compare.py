@@ -24,10 +24,12 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from bench.chart import chart
 from bench.figures import Results
 from bench.goals import COMPILED, PLAIN, judged, to_json
+from bench.memory import have_at_hand, let_settle
 from bench.native import Missing
 from bench.peers.catalogue import PEERS
 from bench.peers.peer import Peer
@@ -36,6 +38,8 @@ from bench.workloads import clients, consume, delivery, doors, footprint, groups
 from bench.workloads.workload import Workload
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+_WRITTEN_BYTES: Final = 9 << 28  # what one measurement writes at the most, its beginning too, and a little
 
 
 def all_workloads(*, quick: bool) -> list[Workload]:
@@ -158,6 +162,9 @@ def rounds_within(most: int, seconds: float, now: Callable[[], float]) -> Iterat
 
 
 def _measure_one(work: Workload, peer: Peer, seconds: float, results: Results, console: Console) -> None:
+    if work.writes:
+        let_settle()
+        have_at_hand(_WRITTEN_BYTES)
     try:
         found = work.measure(peer, seconds)
     except (RuntimeError, OSError) as problem:

@@ -213,6 +213,7 @@ def to_json(verdicts: Sequence[Verdict]) -> list[dict[str, object]]:
         {
             "about": verdict.goal.about,
             "beside": verdict.goal.beside or verdict.goal.over,
+            "own": not verdict.goal.beside,  # beside is then the row of ours that it is held against, if any
             "of": verdict.ours,
             "asked": verdict.asked,
             "at_most": verdict.goal.at_most,

@@ -305,12 +305,16 @@ int main(int argc, char **argv) {
     epoll_fd = epoll_create1(0);
     struct epoll_event event = {.events = EPOLLIN, .data.fd = listening}, events[EVENTS];
     epoll_ctl(epoll_fd, EPOLL_CTL_ADD, listening, &event);
-    for (double until = 0;;) {
+    for (double until = 0, gap = 1, replied = 0;;) {
         int count = epoll_wait(epoll_fd, events, EVENTS, seconds_now() < until ? 0 : -1);
+        if (count) gap = seconds_now() - replied;
         for (int i = 0; i < count; i++)
             if (events[i].data.fd == listening) welcome(listening);
             else hear(events[i].data.fd);
         end_turn();
-        if (count) until = seconds_now() + AWAKE_SECONDS;
+        if (count) {
+            replied = seconds_now();
+            until = gap < AWAKE_SECONDS ? replied + AWAKE_SECONDS : 0;
+        }
     }
 }

@@ -71,7 +71,7 @@ class Kafka(SpeaksKafka):
             "transaction.state.log.min.isr": "1",
             "group.initial.rebalance.delay.ms": "0",
             "log.retention.hours": "168",
-            "log.segment.delete.delay.ms": "1000",  # so that one workload's files are gone before the next
+            "log.segment.delete.delay.ms": "0",  # so that one workload's files are gone before the next
             "message.max.bytes": "4194304",
             "replica.fetch.max.bytes": "4194304",
         }

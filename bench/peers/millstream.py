@@ -32,6 +32,7 @@ class Millstream(SpeaksKafka):
                 "log.dir.ballast.bytes": "0",
                 "native.enable": self.native,
                 "group.initial.rebalance.delay.ms": "0",
+                "log.segment.delete.delay.ms": "0",  # as Kafka's
             }
         )
         words = [sys.executable, "-m", "millstream", "serve", "--data", str(self.data)]

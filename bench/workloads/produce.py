@@ -61,7 +61,7 @@ def writing(name: str, job: Job, *, sync: bool = False, beside_disk: bool = Fals
             return beside_disk and sync
         return job.partitions <= peer.most_partitions and (peer.syncs or not sync)
 
-    return Workload(name, tuple(rows), measure, sync, fits)
+    return Workload(name, tuple(rows), measure, sync, fits, writes=True)
 
 
 def _warm(job: Job, seconds: float) -> Job:

@@ -99,4 +99,5 @@ def _behind(megabytes: int) -> Workload:
         measure,
         fits=lambda peer: peer.serves and peer.batches,
         most_rounds=3,
+        writes=True,
     )

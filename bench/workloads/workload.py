@@ -27,6 +27,7 @@ class Workload:
     fits: Callable[[type[Peer]], bool] = lambda peer: peer.serves
     most_rounds: int = 100  # less for what takes long and hardly differs from round to round
     install: Callable[[], object] = lambda: None  # fetches what it needs; Missing says why it cannot
+    writes: bool = False  # so much that it matters where the memory for it comes from
 
 
 def new_topic() -> str:

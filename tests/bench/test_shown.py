@@ -5,7 +5,8 @@ from xml.etree import ElementTree
 import pytest
 from bench.chart import chart, x_of
 from bench.figures import Measured, Results, Row
-from bench.goals import Goal, judged
+from bench.goals import Goal, judged, to_json
+from bench.report import goals_table
 from bench.table import table, verdicts
 from rich.console import Console
 
@@ -66,6 +67,18 @@ def test_the_goals_are_shown_with_what_was_asked_and_seen() -> None:
         console.print(verdicts(judged(results(), [asked])))
 
     assert "≥ 40x  30 (30–30)x  missed" in captured.get()
+
+
+def test_the_goals_are_written_down_and_what_falls_short_is_bold() -> None:
+    asked = [
+        Goal(about="keep ahead", rows="rate", plain=10, compiled=40, beside="Kafka"),
+        Goal(about="be quick", rows="wait", plain=1, compiled=0.5, at_most=True, beside="Kafka"),
+    ]
+
+    assert goals_table(to_json(judged(results(), asked))).splitlines()[2:] == [
+        "| Kafka | keep ahead | – | ≥ 40: **30** (30–30) |",
+        "| Kafka | be quick | – | ≤ 0.5: 0.25 (0.25–0.25) |",
+    ]
 
 
 def test_what_is_off_the_scale_lies_at_its_end() -> None:
