@@ -247,6 +247,17 @@ def test_what_is_out_of_the_ordinary_ends_the_run(plain: bool, what: str) -> Non
     assert (stop, run.batches) == (2 * len(good), 2)
 
 
+@needs_native
+def test_checksums_of_every_length_are_right() -> None:
+    """Up to where all of it is folded, and what is left behind that: a wrong byte anywhere is noticed."""
+    for size in [*range(1200), *range(4000, 4600, 7)]:
+        good = frame(a_batch(size=size), 1)
+        assert joined(good, plain=False)[0] == len(good), size
+        bad = bytearray(good)
+        bad[-1 - size // 2] ^= 1
+        assert joined(bad, plain=False)[0] == 0, size
+
+
 @pytest.mark.parametrize("plain", WAYS)
 def test_a_run_ends_where_its_place_does(plain: bool) -> None:
     batch = a_batch(10)
