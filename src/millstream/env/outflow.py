@@ -89,6 +89,15 @@ def is_too_large(pieces: Sequence[Piece]) -> bool:
     return size > _KEPT_BYTES
 
 
+def is_small(pieces: Sequence[Piece]) -> bool:
+    """Whether so little of *pieces* is on disk that none of the questions below need to be asked."""
+    size = 0
+    for piece in pieces:
+        if not isinstance(piece, BUFFERS):
+            size += piece.size
+    return size < _LARGE_BYTES
+
+
 def has_large(pieces: Sequence[Piece]) -> bool:
     """Whether any of *pieces* is on disk, and so large that `Outflow` would leave it there."""
     return any(

@@ -13,6 +13,7 @@ from abc import ABC, abstractmethod
 from collections import Counter, deque
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
+from mmap import mmap
 from typing import Any, Final, Protocol, TypeVar, cast, final
 
 from millstream.env.busy_poll import BusyPoll
@@ -23,6 +24,7 @@ from millstream.env.outflow import (
     Piece,
     Plug,
     has_large,
+    is_small,
     is_too_large,
     plug_of,
     read_whole,
@@ -42,7 +44,7 @@ _TURN_BYTES: Final = 4 << 20  # to one client before others are served
 _OUT_OF_REACH: Final = frozenset(
     {errno.ETIMEDOUT, errno.EHOSTUNREACH, errno.ENETUNREACH, errno.EHOSTDOWN, errno.ENETDOWN}
 )
-_SCRATCH_BYTES: Final = 256 << 10
+_SCRATCH_BYTES: Final = 1 << 20
 _SWEEP_SECONDS: Final = 1.0
 _LOAD_MAX: Final = 10_000
 _WARNINGS_A_SWEEP: Final = 10
@@ -120,7 +122,8 @@ class Door:
         self.busy_poll = BusyPoll(config().busy_poll_us)
         self.crowd = Crowd()
         # One for all: what is received is taken from it before the next connection is served.
-        self.scratch = memoryview(bytearray(_SCRATCH_BYTES))
+        # It takes up memory as it is first used.
+        self.scratch = memoryview(mmap(-1, _SCRATCH_BYTES))
         self._by_host: Counter[str] = Counter()
         self._sweeper: asyncio.TimerHandle | None = None
         self._emptied: asyncio.Future[None] | None = None
@@ -377,7 +380,7 @@ class Connection(asyncio.BufferedProtocol, ABC):
 
     def _begin_outflow(self, transport: asyncio.Transport, pieces: Sequence[Piece]) -> bool:
         """Whether the reply of *pieces* goes straight from the disk to the socket."""
-        if self._plug is None or transport.get_write_buffer_size():
+        if self._plug is None or is_small(pieces) or transport.get_write_buffer_size():
             return False
         if not is_too_large(pieces) and not waits_for_disk(pieces) and not self.door.crowd.is_waiting(pieces):
             return False

@@ -201,10 +201,51 @@ def test_frames_of_any_size_may_arrive_in_any_pieces(tmp_path: Path, policy: str
 
 
 @pytest.mark.parametrize("policy", POLICIES)
-def test_large_frames_among_small_ones_go_the_long_way(tmp_path: Path, policy: str) -> None:
-    many = [produce(number, b"x" * (100_000 if number % 9 == 8 else 3_000)) for number in range(40)]
+@pytest.mark.parametrize("chunk", [1 << 20, 70_000, 9_000])
+def test_large_frames_may_stand_among_small_ones(tmp_path: Path, policy: str, chunk: int) -> None:
+    sizes = [3_000, 100_000, 3_000, 3_000, 65_000, 65_500, 900_000, 900_000, 0, 1_000_000, 70_000]
+    many = [produce(number, b"x" * sizes[number % len(sizes)]) for number in range(40)]
 
-    assert same(tmp_path, many, uvloop.new_event_loop, flush_policy=policy) > 0
+    assert same(tmp_path, many, uvloop.new_event_loop, chunk, flush_policy=policy) >= 20
+
+
+def test_frames_that_are_too_large_go_the_long_way(tmp_path: Path) -> None:
+    many = [produce(number, b"x" * (1_200_000 if number % 9 == 8 else 3_000)) for number in range(40)]
+
+    taken = same(tmp_path, many, uvloop.new_event_loop, flush_policy="os", max_message_bytes="2000000")
+
+    assert 0 < taken < 40 - STEADY
+
+
+@pytest.mark.parametrize("new_loop", LOOPS)
+def test_what_guests_have_begun_to_send_takes_up_little(tmp_path: Path, new_loop: Loop) -> None:
+    """Of a dozen who send half of a megabyte, eight are waited for; the loop has a budget for the others."""
+    large = produce(9, b"x" * 1_000_000)
+
+    async def tell() -> None:
+        async with serving(tmp_path, flush_policy="os") as desk:
+            clients = [await desk.guest(100 * each) for each in range(12)]
+            for client in clients:
+                await client.send(large[: len(large) // 2])
+            await until(lambda: desk.rounds.guests == 8)
+            for client in clients:
+                await client.send(large[len(large) // 2 :])
+            offsets = [_offset((await client.replies(1))[0]) for client in clients]
+            assert sorted(offsets) == list(range(12 * STEADY, 13 * STEADY + 6))
+            assert _all_of(desk.hosted).count(b"x" * 1_000_000) == 12
+            for client in clients:  # all that was held was given back
+                await client.send(large[: len(large) // 2])
+                client.socket.close()
+            await until(lambda: not desk.door.connections)
+            again = [await desk.guest() for _ in range(8)]
+            for client in again:
+                await client.send(large[: len(large) // 2])
+            for client in again:
+                await client.send(large[len(large) // 2 :])
+                await client.replies(1)
+            assert desk.rounds.guests == 8
+
+    run(tell(), new_loop)
 
 
 @pytest.mark.parametrize("policy", POLICIES)
@@ -362,7 +403,7 @@ def test_nobody_is_answered_before_the_sync(tmp_path: Path, monkeypatch: pytest.
     run(tell())
 
 
-@pytest.mark.parametrize("value", [b"x" * 100, b"x" * 5000], ids=["small", "large"])
+@pytest.mark.parametrize("value", [b"x" * 100, b"x" * 5000, b"x" * 200_000], ids=["small", "middle", "large"])
 def test_a_write_that_stops_half_way_takes_nothing_with_it_that_was_answered(
     tmp_path: Path, value: bytes
 ) -> None:
@@ -532,5 +573,26 @@ def test_others_are_heard_while_a_guest_never_rests(tmp_path: Path, new_loop: Lo
                 stop.set()
                 await asyncio.get_running_loop().run_in_executor(None, thread.join)
             assert desk.rounds.requests > 0
+
+    run(tell(), new_loop)
+
+
+@pytest.mark.parametrize("new_loop", LOOPS)
+def test_nobody_is_received_from_for_long_while_others_wait(tmp_path: Path, new_loop: Loop) -> None:
+    """Whoever fills the buffer is left alone until everybody else had a turn."""
+
+    async def tell() -> None:
+        metadata = bytes(request_frame(RequestHeader(3, 9, 77, "client"), MetadataRequest(topics=[])))
+        async with serving(tmp_path, rounds=False, flush_policy="os") as desk:
+            desk.door.scratch = memoryview(bytearray(20_000))
+            flood, other = await desk.dial(), await desk.dial()
+            await flood.ask(produce(1))
+            frame, sent = produce(7, b"x" * 4_000), 0
+            with suppress(BlockingIOError):  # at once, so that nobody takes any of it meanwhile
+                while True:
+                    sent += flood.socket.send(frame * 5)
+            await other.ask(metadata)
+            assert sent > 500_000
+            assert desk.hosted.partition.log.size_bytes < 100_000
 
     run(tell(), new_loop)

@@ -23,13 +23,18 @@
 #include <time.h>
 
 enum {
-    ROOM_BYTES = 256 << 10,    /* for what is received before it is written */
-    FRAME_BYTES = 64 << 10,    /* a frame that is larger is not for us */
-    COPIED_BYTES = 2 << 10,    /* a batch that is larger is written from where it was received */
+    SMALL_BYTES = 64 << 10,    /* a frame that is larger is received alone */
+    FRAME_BYTES = 17 << 16,    /* one that is larger than this is not for us; max.message.bytes is 1 MB by default */
+    AT_ONCE_BYTES = 1 << 20,   /* of small frames, received before they are written */
+    ROOM_BYTES = AT_ONCE_BYTES + FRAME_BYTES,
+    HELD_BYTES = 8 << 20,      /* of all large frames that have begun: who finds no room is given back */
+    STAY_US = 20,              /* with one who sends a large frame, as long as there comes more */
+    STAY_LIMIT_US = 300,
+    COPIED_BYTES = 4 << 10,    /* a batch that is larger is written from where it was received */
     EVENTS = 128,
     VISITS = 256,              /* between two writes */
     PARTS = 1024,              /* of one write */
-    PARTS_A_VISIT = 2 * (ROOM_BYTES / COPIED_BYTES) + 1,
+    PARTS_A_VISIT = 2 * (AT_ONCE_BYTES / COPIED_BYTES) + 1,
     BERTHS = 64,               /* logs, senders and runs of one round: who finds no room is given back */
     SENDERS = 256,
     RUNS = 512,
@@ -49,6 +54,8 @@ typedef struct {
     int berth, sender;      /* in this round, or -1 */
     uint8_t *held;          /* the beginning of a frame, or what is given back */
     Py_ssize_t held_size;
+    Py_ssize_t whole;       /* if that is a large frame: how large, and what there is memory for; else 0 */
+    Py_ssize_t usual;       /* bytes of its last frame */
     int64_t begun_us;       /* when that frame began */
     PyObject *unsent;       /* of its replies, or NULL */
 } Guest;
@@ -80,7 +87,8 @@ typedef struct {
 
 typedef struct {
     PyObject_HEAD
-    int epoll;      /* all guests, and nobody else */
+    int epoll;       /* all guests, and nobody else */
+    Py_ssize_t held; /* memory of those who have begun a large frame */
     Guest **guests; /* by descriptor */
     int room, count;
     uint8_t *received, *copied, *replies;
@@ -101,6 +109,8 @@ typedef struct {
     Taken taken_before;
     Py_ssize_t notes_before;
     int prompt, full, going;
+    struct epoll_event events[EVENTS]; /* who has sent something: those from *heard* on were not visited yet */
+    int heard, event_count;
     int64_t requests;
     PyObject *error, *failed; /* of a write, and whose */
 } Rounds;
@@ -113,7 +123,8 @@ static int64_t now_us(void) {
 
 /* Guests */
 
-static void free_guest(Guest *guest) {
+static void free_guest(Rounds *self, Guest *guest) {
+    self->held -= guest->whole;
     Py_XDECREF(guest->who);
     Py_XDECREF(guest->hosted);
     Py_XDECREF(guest->alike_tuple);
@@ -132,25 +143,44 @@ static void remove_guest(Rounds *self, Guest *guest) {
     epoll_ctl(self->epoll, EPOLL_CTL_DEL, guest->fd, NULL);
     self->guests[guest->fd] = NULL;
     self->count--;
-    free_guest(guest);
+    free_guest(self, guest);
 }
+
+/* The bytes of the frame that begins at *data*, of which there are *size*; 0 if that is not known yet. */
+static Py_ssize_t frame_size(const uint8_t *data, Py_ssize_t size) { return size < 4 ? 0 : 4 + (Py_ssize_t)u32(data); }
 
 /* Whether *size* bytes of *data* are the beginning of a frame that may still become one for us. */
 static int may_go_on(const uint8_t *data, Py_ssize_t size) {
-    return size < 4 || (u32(data) <= FRAME_BYTES - 4 && (int64_t)u32(data) + 4 > size);
+    Py_ssize_t frame = frame_size(data, size);
+    return !frame || (frame <= FRAME_BYTES && frame > size);
 }
 
-/* Keep *size* bytes of *data* for the guest, instead of what it has. */
-static void hold(Guest *guest, const uint8_t *data, Py_ssize_t size) {
-    uint8_t *held = size ? realloc(guest->held, (size_t)size) : guest->held;
+/* What the guest holds was taken from it; memory for a large frame is not kept. */
+static void let_go(Rounds *self, Guest *guest) {
+    if (guest->whole) {
+        self->held -= guest->whole;
+        guest->whole = 0;
+        free(guest->held);
+        guest->held = NULL;
+    }
     guest->held_size = 0;
-    if (size && held == NULL) {
+}
+
+/* Keep *size* bytes of *data* for the guest, who holds nothing. The rest of a large frame will be received there. */
+static void hold(Rounds *self, Guest *guest, const uint8_t *data, Py_ssize_t size) {
+    if (!size) return;
+    Py_ssize_t frame = frame_size(data, size), room = frame > SMALL_BYTES && may_go_on(data, size) ? frame : size;
+    uint8_t *held = realloc(guest->held, (size_t)room);
+    if (held == NULL) {
         guest->away = guest->lost = 1;
         return;
     }
-    if (size) memcpy(held, data, (size_t)size);
+    memcpy(held, data, (size_t)size);
     guest->held = held;
     guest->held_size = size;
+    guest->whole = room > size ? room : 0;
+    self->held += guest->whole;
+    if (self->held > HELD_BYTES) guest->away = 1;
 }
 
 PyDoc_STRVAR(admit_doc,
@@ -176,17 +206,17 @@ static PyObject *admit(Rounds *self, PyObject *args) {
         return NULL;
     }
     /* There must be room for the replies to all that can be received: who wants longer ones is no guest. */
-    hold(guest, (const uint8_t *)begun, begun_size);
+    hold(self, guest, (const uint8_t *)begun, begun_size);
     if (guest->alike.reply_size > least_frame(&guest->alike) || !may_go_on((const uint8_t *)begun, begun_size) ||
-        guest->lost) {
-        free_guest(guest);
+        guest->away) {
+        free_guest(self, guest);
         Py_RETURN_FALSE;
     }
     if (fd >= self->room) {
         int room = fd + 64;
         Guest **more = realloc(self->guests, sizeof *more * (size_t)room);
         if (more == NULL) {
-            free_guest(guest);
+            free_guest(self, guest);
             return PyErr_NoMemory();
         }
         memset(more + self->room, 0, sizeof *more * (size_t)(room - self->room));
@@ -195,7 +225,7 @@ static PyObject *admit(Rounds *self, PyObject *args) {
     }
     if (self->guests[fd] != NULL) remove_guest(self, self->guests[fd]);
     if (epoll_ctl(self->epoll, EPOLL_CTL_ADD, fd, &(struct epoll_event){.events = EPOLLIN, .data.fd = fd}) < 0) {
-        free_guest(guest);
+        free_guest(self, guest);
         Py_RETURN_FALSE;
     }
     guest->who = Py_NewRef(who);
@@ -373,7 +403,8 @@ static void take_back(Rounds *self) {
         Visit *visit = &self->visits[each];
         visit->replies_end = visit->replies;
         visit->guest->away = 1;
-        hold(visit->guest, self->received + visit->start, visit->end - visit->start);
+        let_go(self, visit->guest);
+        hold(self, visit->guest, self->received + visit->start, visit->end - visit->start);
     }
 }
 
@@ -443,7 +474,7 @@ static Py_ssize_t take_frames(Rounds *self, Guest *guest, Py_ssize_t at, Py_ssiz
     Next next;
     while (end - at >= 4) {
         uint32_t length = u32(self->received + at);
-        if ((int64_t)length + 4 > end - at) break;
+        if ((int64_t)length + 4 > end - at || PARTS - self->part_count < 2) break;
         if (!next_in(&guest->alike, &berth->place, sender, self->received + at + 4, length, &next)) break;
         Run *run = run_for(self, guest->berth, sender);
         if (run == NULL) break;
@@ -454,7 +485,7 @@ static Py_ssize_t take_frames(Rounds *self, Guest *guest, Py_ssize_t at, Py_ssiz
         take_next(&berth->place, sender, &next, &run->taken);
         berth->notes += berth->place.indexed_at != indexed_at;
         self->requests++;
-        at += 4 + (Py_ssize_t)length;
+        at += guest->usual = 4 + (Py_ssize_t)length;
     }
     return at;
 }
@@ -473,21 +504,51 @@ static int touch(Rounds *self, Guest *guest) {
     return 0;
 }
 
+/* Receive up to *size* bytes of the guest; how many came, 0 if none did, -1 if there will be none. */
+static Py_ssize_t receive(const Guest *guest, uint8_t *to, Py_ssize_t size) {
+    ssize_t count = recv(guest->fd, to, (size_t)size, MSG_DONTWAIT);
+    return count > 0 ? (Py_ssize_t)count : count < 0 && errno == EAGAIN ? 0 : -1;
+}
+
+/* How much to receive of the guest: a large frame and nothing behind it, so that the next begins where we receive,
+ * or as many small ones as there are. */
+static Py_ssize_t appetite(const Rounds *self, const Guest *guest) {
+    Py_ssize_t frame = guest->held_size < 4 ? guest->usual : frame_size(guest->held, guest->held_size);
+    if (frame > SMALL_BYTES) return frame - guest->held_size;
+    return AT_ONCE_BYTES - self->received_size - guest->held_size;
+}
+
+/* If a large frame begins at *start*, and is there up to *end*: receive the rest, as long as it comes; up to where. */
+static Py_ssize_t stay_with(Rounds *self, const Guest *guest, Py_ssize_t start, Py_ssize_t end) {
+    Py_ssize_t frame = frame_size(self->received + start, end - start), more = 0;
+    if (frame <= SMALL_BYTES || frame > FRAME_BYTES) return end;
+    int64_t now = now_us(), heard = now, ends = now + STAY_LIMIT_US;
+    for (; more >= 0 && end - start < frame && now - heard < STAY_US && now < ends; now = now_us()) {
+        more = receive(guest, self->received + end, start + frame - end);
+        if (more > 0) end += more, heard = now;
+    }
+    return end;
+}
+
 /* Take what the guest has sent. */
 static void visit(Rounds *self, Guest *guest, PyObject *lend, PyObject *sequence) {
-    Py_ssize_t start = self->received_size, at = start, from = start + guest->held_size, end;
+    Py_ssize_t start = self->received_size, at = start, end = start + guest->held_size;
     if (touch(self, guest) < 0) return; /* it is there when somebody looks next */
-    ssize_t count = recv(guest->fd, self->received + from, (size_t)(ROOM_BYTES - from), MSG_DONTWAIT);
-    if (count <= 0) {
-        if (count < 0 && errno == EAGAIN) return;
-        guest->away = 1; /* it has gone: the loop hears that too */
+    Py_ssize_t size = appetite(self, guest);
+    Py_ssize_t more = receive(guest, guest->whole ? guest->held + guest->held_size : self->received + end, size);
+    if (more <= 0) {
+        if (more < 0) guest->away = 1; /* it has gone: the loop hears that too */
         return;
     }
     int was_begun = guest->held_size > 0;
-    if (was_begun) memcpy(self->received + start, guest->held, (size_t)guest->held_size);
-    guest->held_size = 0;
     guest->visits++;
-    end = from + count;
+    if (guest->whole && more < size) {
+        guest->held_size += more;
+        return;
+    }
+    if (was_begun) memcpy(self->received + start, guest->held, (size_t)(guest->whole ? guest->whole : guest->held_size));
+    let_go(self, guest);
+    end = stay_with(self, guest, start, end + more);
     if (guest->berth < 0) guest->berth = berth_of(self, guest->hosted, guest->index, lend);
     if (guest->berth >= 0 && guest->sender < 0) guest->sender = sender_in(self, guest, guest->berth, sequence);
     Py_ssize_t replies = self->replies_size;
@@ -501,7 +562,7 @@ static void visit(Rounds *self, Guest *guest, PyObject *lend, PyObject *sequence
         self->full |= self->berths[guest->berth].notes >= NOTES;
     }
     if (guest->sender < 0 || self->error != NULL || !may_go_on(self->received + at, end - at)) guest->away = 1;
-    hold(guest, self->received + at, end - at);
+    hold(self, guest, self->received + at, end - at);
     if (!was_begun || at > start) guest->begun_us = now_us();
     if (at == start) return; /* nothing of it is needed any more */
     self->visits[self->visit_count++] = (Visit){guest, start, end, replies, self->replies_size};
@@ -509,7 +570,7 @@ static void visit(Rounds *self, Guest *guest, PyObject *lend, PyObject *sequence
 }
 
 static int has_room(const Rounds *self) {
-    return self->visit_count < VISITS && ROOM_BYTES - self->received_size >= 2 * FRAME_BYTES &&
+    return self->visit_count < VISITS && AT_ONCE_BYTES - self->received_size >= 2 * SMALL_BYTES &&
            PARTS - self->part_count >= PARTS_A_VISIT;
 }
 
@@ -520,29 +581,38 @@ static int others_wait(const Rounds *self, int loop) {
     return count > 1 || (count == 1 && (loop < 0 || events[0].data.fd != self->epoll));
 }
 
-/* Go round until it is time to end. */
+/* Learn who has sent something, unless there are those who were not visited yet; how many there are. */
+static int hear(Rounds *self) {
+    if (self->heard < self->event_count) return self->event_count - self->heard;
+    int count;
+    Py_BEGIN_ALLOW_THREADS
+    count = epoll_wait(self->epoll, self->events, EVENTS, 0);
+    Py_END_ALLOW_THREADS
+    self->heard = 0;
+    self->event_count = count < 0 ? 0 : count;
+    return count;
+}
+
+/* Go round until it is time to end. Who is not visited any more is the first next time: all have their turn. */
 static void go_round(Rounds *self, int loop, int64_t limit_us, int64_t idle_us, PyObject *lend, PyObject *sequence) {
-    struct epoll_event events[EVENTS];
     int64_t now = now_us(), ends = now + limit_us, quiet = now + idle_us, looked = now;
     for (int leave = 0; !leave;) {
-        int count;
-        Py_BEGIN_ALLOW_THREADS
-        count = epoll_wait(self->epoll, events, EVENTS, 0);
-        Py_END_ALLOW_THREADS
+        int count = hear(self);
         now = now_us();
         if (count <= 0) {
             if (count < 0 || now >= quiet || now >= ends || others_wait(self, loop)) return;
             continue;
         }
-        for (int each = 0; each < count; each++) {
-            Guest *guest = guest_at(self, events[each].data.fd);
-            if (guest == NULL || guest->away) continue;
+        while (self->heard < self->event_count) {
             if (self->full || !has_room(self)) {
                 write_out(self);
-                if (self->error != NULL || self->prompt) return; /* they are still there next time */
+                if (self->error != NULL || self->prompt) return;
                 leave |= answer_all(self);
-                if (self->full) return;
+                now = now_us();
+                if (self->full || now >= ends) return;
             }
+            Guest *guest = guest_at(self, self->events[self->heard++].data.fd);
+            if (guest == NULL || guest->away) continue;
             visit(self, guest, lend, sequence);
             if (self->error != NULL) break;
             leave |= guest->away; /* the loop is to see to it */
@@ -693,7 +763,7 @@ static PyObject *guest_count(Rounds *self, void *nothing) {
 static void rounds_dealloc(Rounds *self) {
     PyTypeObject *type = Py_TYPE((PyObject *)self);
     for (int fd = 0; fd < self->room; fd++)
-        if (self->guests[fd] != NULL) free_guest(self->guests[fd]);
+        if (self->guests[fd] != NULL) free_guest(self, self->guests[fd]);
     if (self->epoll >= 0) close(self->epoll);
     free(self->guests);
     free(self->touched);
@@ -764,7 +834,8 @@ PyMODINIT_FUNC PyInit__native(void) {
     crc_ready();
     if (append_ready() < 0) return NULL;
     PyObject *module = PyModule_Create(&definition), *type = PyType_FromSpec(&rounds_spec);
-    if (module == NULL || type == NULL || PyModule_AddObjectRef(module, "Rounds", type) < 0) {
+    if (module == NULL || type == NULL || PyModule_AddObjectRef(module, "Rounds", type) < 0 ||
+        PyModule_AddIntConstant(module, "FRAME_BYTES", FRAME_BYTES) < 0) {
         Py_XDECREF(module);
         Py_XDECREF(type);
         return NULL;

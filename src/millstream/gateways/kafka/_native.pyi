@@ -23,6 +23,7 @@ Taken = tuple[
     Sequence[tuple[int, int, int, int]],
     Sequence[int],
 ]
+FRAME_BYTES: int
 Back = tuple[Guest, bytes | None, bytes | None]
 
 @final

@@ -91,6 +91,7 @@ class KafkaConnection(Connection):
         self._rounds = dispatch.rounds
         self._is_guest = False  # of theirs
         self._brisk = 0  # requests in a row that came soon after a reply
+        self._together = 1  # how many of them were taken at once, the last time
 
     @property
     def client_id(self) -> str:
@@ -120,6 +121,8 @@ class KafkaConnection(Connection):
 
     def buffer_updated(self, nbytes: int) -> None:
         self.door.busy_poll.received()
+        if nbytes + (0 if self._began_at is None else self._filled) == len(self.door.scratch):
+            self._rest()
         if self._is_guest:  # what comes this way is answered this way
             self._take(memoryview(bytearray(self._leave_rounds() + bytes(self.door.scratch[:nbytes]))))
         elif self._began_at is None:
@@ -166,6 +169,8 @@ class KafkaConnection(Connection):
             if begun_us > _BEGUN_US and (begun := self._leave_rounds()):
                 self._begin(memoryview(begun))  # it takes its time to arrive: that is watched from here
                 self._began_at = now - begun_us / 1_000_000
+            elif self._is_guest:
+                self._drop_buffer()  # rounds have their own
         super().look(now)
 
     def given_back(self, data: bytes | None, unsent: bytes | None) -> None:
@@ -193,6 +198,16 @@ class KafkaConnection(Connection):
     def tidy(self) -> None:
         if self._began_at is None and self._loop.time() - self._active_at > _KEEP_SECONDS:
             self._drop_buffer()
+
+    def _rest(self) -> None:
+        """There is more to be received: after everybody else had a turn."""
+        if self.transport is not None:
+            self.transport.pause_reading()
+            self._loop.call_soon(self._rested)
+
+    def _rested(self) -> None:
+        if self._reading and not self._is_guest and self.transport and not self.transport.is_closing():
+            self.transport.resume_reading()
 
     def _take(self, view: memoryview) -> None:
         """Handle every whole frame of *view*; keep what is left for later."""
@@ -230,13 +245,14 @@ class KafkaConnection(Connection):
         except Exception as error:
             self.failed(error)
             return end
+        self._together = requests or 1
         if isinstance(answer, bytes):
             # What follows may be answered along with it: a write a run would be one a partition.
             if self._replies or not self._writable or stop < end:
                 self.expect_many(requests).pieces = (answer,)
             else:
                 self.send(answer)
-                if self._rounds is not None and stop - start <= requests * _FREE_BYTES:
+                if self._rounds is not None and stop - start <= requests * self._rounds.frame_bytes:
                     self._visit_rounds()
         elif answer is not None:
             answer.tell = partial(self._replied, self.expect_many(requests))
@@ -260,10 +276,12 @@ class KafkaConnection(Connection):
         if rounds is None or lane is None or not lane.is_steady or self._is_guest:
             return False
         is_brisk = self.door.busy_poll.gap_us < rounds.brisk_us or rounds.is_brisk
-        self._brisk = self._brisk + 1 if is_brisk else 0
+        self._brisk = self._brisk + self._together if is_brisk else 0
         if self._brisk < _BRISK:
             return False  # a node that sleeps in between is quicker without them
         if begun is not None:
+            if len(begun) >= _SIZE_BYTES and _SIZE.unpack_from(begun)[0] > rounds.frame_bytes - _SIZE_BYTES:
+                return False
             self.flush()  # what is known by now
         if (
             lane.hosted is None

@@ -64,6 +64,7 @@ class Rounds:
         self.brisk_us = 1000.0  # from an answer to the next request of anybody: beyond it they are slow
         self._calls = calls
         self._linger_us = linger_us
+        self.frame_bytes = _native.FRAME_BYTES  # of the largest request that they take
         self._native = _native.Rounds()
         self._loop = asyncio.get_running_loop()
         self._epoll = epoll_of(self._loop) or -1
