@@ -540,10 +540,15 @@ def _write_all(fd: int, data: Buffer) -> None:
 
 def _write_many(fd: int, parts: tuple[Buffer, ...]) -> None:
     for first in range(0, len(parts), _WRITEV_MAX):
-        some = [memoryview(part) for part in parts[first : first + _WRITEV_MAX]]
-        while some:
-            done = os.writev(fd, some)
-            while some and done >= len(some[0]):
-                done -= len(some.pop(0))
-            if some:
-                some[0] = some[0][done:]
+        some = parts[first : first + _WRITEV_MAX]
+        done = os.writev(fd, some)
+        if done == sum(map(len, some)):
+            continue
+        left = [memoryview(part) for part in some]
+        while True:
+            while left and done >= len(left[0]):
+                done -= len(left.pop(0))
+            if not left:
+                break
+            left[0] = left[0][done:]
+            done = os.writev(fd, left)

@@ -47,10 +47,10 @@ _SIZE: Final = struct.Struct(">i")
 _OFFSET: Final = struct.Struct(">q")
 _STAMP: Final = struct.Struct(">qii")
 _STAMPED: Final = _STAMP.size
-_REPLY_ID: Final = slice(4, 8)
 _MAX_SEQUENCE: Final = 0x7FFFFFFF
 _SMALL_BYTES: Final = 4096  # a batch that is copied sooner than two parts of it are written
 _REMEMBERED: Final = 5  # of the last batches it is told where they went
+_LAST_CODEC: Final = int(Codec.ZSTD)
 _HEADER: Final = struct.Struct(">qiibIhiqqqhii")
 assert _HEADER.size == HEADER_SIZE
 
@@ -271,46 +271,66 @@ def join(
     lasts: list[int] = []
     before, reply_head, reply_middle, reply_tail = _told(alike, index, log_start_offset)
     head = 8 + len(before)
-    top = head + 5  # with the length, however it is written
     empty = bytes(after)
     view = memoryview(view)
     max_bytes = end_position - position
-    while batches < most and end - start >= _SIZE.size:
+    usual = -1  # the length of the last frame, by which the next few are known
+    top, known, batch_size, has_large = 0, b"", 0, False
+    # All in one loop, without calls of our own: they would take as long as what they do.
+    while batches < most and end - start >= 4:
         (length,) = _SIZE.unpack_from(view, start)
-        frame = start + _SIZE.size
+        frame = start + 4
         stop = frame + length
-        if length < head + HEADER_SIZE or stop > end:
+        if stop > end:
             break
+        if length != usual:
+            if length < head + HEADER_SIZE:
+                break
+            written, batch_size = _length(view[frame + head : frame + head + 5].tobytes(), compact)
+            top = head + len(written)
+            known = before + written
+            if batch_size != length - after - top or not HEADER_SIZE <= batch_size <= max_batch_bytes:
+                break
+            usual = length
         told = view[frame : frame + top].tobytes()
-        if told[8:head] != before or told[:4] != call or (after and view[stop - after : stop] != empty):
+        at = frame + top
+        if told[8:] != known or told[:4] != call or (after and view[stop - after : stop] != empty):
             break
-        at = _batch_at(told, head, compact, length - after)
-        if at is None:
+        if batch_size > max_bytes - size:
             break
-        at += frame
-        batch_size = stop - after - at
-        if not HEADER_SIZE <= batch_size <= min(max_batch_bytes, max_bytes - size):
+        (_, inside, _, magic, crc, attributes, delta, _, timestamp_ms, by, epoch, first, count) = (
+            _HEADER.unpack_from(view, at)
+        )
+        if (
+            inside != batch_size - LENGTH_END
+            or magic != MAGIC
+            or attributes & ~CODEC_BITS
+            or attributes > _LAST_CODEC
+            or not 1 <= count <= MAX_RECORDS
+            or delta != count - 1
+            or (not attributes and count * _RECORD > batch_size - HEADER_SIZE)
+            or by != producer_id
+            or (first < -1 if by < 0 else epoch != producer_epoch or first != sequence)
+            or timestamp_ms > latest_ms
+            or offset + delta >= end_offset
+            or crc32c(view[at + CHECKED_FROM : stop - after]) != crc
+        ):
             break
-        counts = _ordinary(view[at : stop - after], producer_id, producer_epoch, sequence, latest_ms)
-        if counts is None:
-            break
-        delta, timestamp_ms = counts
         last = offset + delta
-        if last >= end_offset:
-            break
         if timestamp_ms > newest_ms:
             newest_ms, newest_offset = timestamp_ms, last
         if position + size - indexed_at > interval:
             indexed_at = position + size
             notes.append((last, indexed_at, newest_ms, newest_offset))
-        stamp = _STAMP.pack(offset, batch_size - LENGTH_END, leader_epoch)
+        stamp = _STAMP.pack(offset, inside, leader_epoch)
         if batch_size <= _SMALL_BYTES:
             parts.append(stamp + view[at + _STAMPED : stop - after])
         else:
+            has_large = True
             parts += (stamp, view[at + _STAMPED : stop - after])
-        replies.append(reply_head + told[_REPLY_ID] + reply_middle + _OFFSET.pack(offset) + reply_tail)
-        if producer_id >= 0:
-            sequence = (sequence + delta + 1) & _MAX_SEQUENCE
+        replies.append(reply_head + told[4:8] + reply_middle + _OFFSET.pack(offset) + reply_tail)
+        if by >= 0:
+            sequence = (sequence + count) & _MAX_SEQUENCE
             lasts.append(offset)
         size += batch_size
         offset = last + 1
@@ -318,7 +338,7 @@ def join(
         batches += 1
     if not batches:
         return None
-    if batches > 1:
+    if batches > 1 and not has_large:
         parts = [b"".join(parts)]
     return (
         parts,
@@ -344,41 +364,13 @@ def _told(alike: Alike, index: int, log_start_offset: int) -> tuple[bytes, bytes
     return before, bytes(reply[:4]), bytes(reply[8 : alike.offset_at]), bytes(reply[alike.offset_at + 8 :])
 
 
-def _batch_at(frame: bytes, position: int, compact: bool, end: int) -> int | None:
-    """Where in *frame* the batch begins that must end at *end*; None if its length says otherwise."""
+def _length(field: bytes, compact: bool) -> tuple[bytes, int]:
+    """The length that *field* begins with, as it is written there and as a number; -1 if there is none."""
     if not compact:
-        (length,) = _SIZE.unpack_from(frame, position)
-        return position + _SIZE.size if position + _SIZE.size + length == end else None
-    length = shift = 0
-    for byte in frame[position : position + 5]:
-        position += 1
-        length |= (byte & 0x7F) << shift
-        shift += 7
+        return field[:4], _SIZE.unpack_from(field)[0]
+    length = 0
+    for at, byte in enumerate(field):
+        length |= (byte & 0x7F) << (7 * at)
         if byte < 0x80:
-            return position if length and position + length - 1 == end else None
-    return None
-
-
-def _ordinary(
-    batch: memoryview, sender_id: int, sender_epoch: int, next_sequence: int, latest_ms: int
-) -> tuple[int, int] | None:
-    """The delta of its last offset and its highest timestamp, if *batch* may be appended as it is."""
-    size = len(batch)
-    (_, length, _, magic, crc, attributes, delta, _, timestamp_ms, producer_id, epoch, sequence, count) = (
-        _HEADER.unpack_from(batch)
-    )
-    if (
-        length != size - LENGTH_END
-        or magic != MAGIC
-        or attributes & ~CODEC_BITS
-        or attributes > Codec.ZSTD
-        or not 1 <= count <= MAX_RECORDS
-        or delta != count - 1
-        or (attributes == Codec.NONE and count * _RECORD > size - HEADER_SIZE)
-        or producer_id != sender_id
-        or (sequence < -1 if sender_id < 0 else epoch != sender_epoch or sequence != next_sequence)
-        or timestamp_ms > latest_ms
-        or crc32c(batch[CHECKED_FROM:]) != crc
-    ):
-        return None
-    return delta, timestamp_ms
+            return field[: at + 1], length - 1
+    return b"", -1

@@ -1,7 +1,9 @@
 """The two indexes of a segment, which are filled, kept and lost together."""
 
+from collections.abc import Sequence
 from typing import final
 
+from millstream.records.runs import Note
 from millstream.storage.offset_index import OffsetIndex
 from millstream.storage.time_index import TimeIndex
 
@@ -30,3 +32,12 @@ class Indexes:
         if position - self.offsets.last_position > interval:
             self.offsets.add(last_offset, position)
             self.times.add(*newest)
+
+    def note_run(self, notes: Sequence[Note], newest: tuple[int, int]) -> None:
+        """All of *notes*, which are far enough apart; before them the newest was *newest*."""
+        self.offsets.add_all([each[0] for each in notes], [each[1] for each in notes])
+        last = None
+        for _, _, timestamp_ms, offset in notes:
+            if offset != last:  # mostly it is the same
+                last = offset
+                self.times.add(*(newest if offset < 0 else (timestamp_ms, offset)))

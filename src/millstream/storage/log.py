@@ -208,6 +208,8 @@ class Log:
 
         Never below the start of the log: what was deleted needs no decision.
         """
+        if self._writers.are_settled:  # as most are
+            return None
         first = self._writers.first_unstable(self.first_open_offset)
         return None if first is None else max(first, self.start_offset)
 

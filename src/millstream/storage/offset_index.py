@@ -13,6 +13,7 @@ until it has been compared with the batch it points at.
 import sys
 from array import array
 from bisect import bisect_left, bisect_right
+from collections.abc import Iterable
 from typing import Final, final
 
 ENTRY_SIZE: Final = 8
@@ -43,6 +44,12 @@ class OffsetIndex:
         """Note the batch at *position*, which ends with *last_offset*."""
         self._offsets.append(last_offset - self._base_offset)
         self._positions.append(position)
+
+    def add_all(self, last_offsets: Iterable[int], positions: Iterable[int]) -> None:
+        """As `add`, for many."""
+        base_offset = self._base_offset
+        self._offsets.extend([offset - base_offset for offset in last_offsets])
+        self._positions.extend(positions)
 
     def before(self, offset: int) -> tuple[int, int]:
         """(last offset, position) of the last noted batch that ends at or before *offset*, or (-1, 0)."""

@@ -247,10 +247,8 @@ class Segment:
         self.next_offset = run.end_offset
 
     def _note_run(self, run: Run) -> None:
-        newest, indexes = self.newest, self._loaded
-        for last_offset, position, timestamp_ms, offset in run.notes:
-            so_far = newest if offset < 0 else (timestamp_ms, offset)
-            indexes.note(last_offset, position, so_far, self._interval)
+        indexes = self._loaded
+        indexes.note_run(run.notes, self.newest)
         self._indexed_at = indexes.offsets.last_position
 
     @property

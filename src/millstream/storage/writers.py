@@ -59,6 +59,12 @@ class Writers:
 
     # Transactions
 
+    @property
+    def are_settled(self) -> bool:
+        """Whether no transaction is open or waits for its marker to be committed, as far as is known."""
+        known = self.producers
+        return self._settling is None and (self.none_open if known is None else known.first_open is None)
+
     def first_unstable(self, first_open: int | None) -> int | None:
         """*first_open*, or the first offset of those that have ended and are not settled, if that is less."""
         firsts = [each.first_offset for each in self._settling or ()]
