@@ -380,7 +380,8 @@ class Broker:
         return self._fetch.read(wanted, max_bytes, min_bytes, max_wait_ms, taken)
 
     def _consumed(self, session: Session, size: int) -> None:
-        self.quotas.consumed(session, size)
+        if self.quotas.any:
+            self.quotas.consumed(session, size)
         self.sent.add(size, self.clock.now_ms())
 
     def find_offset(

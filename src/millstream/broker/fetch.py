@@ -353,4 +353,8 @@ def _enough(found: Sequence[Found], min_bytes: int) -> bool:
 
 def bytes_in(found: Sequence[Found]) -> int:
     """How many bytes of records *found* holds."""
-    return sum(each.records.size for each in found if each.records is not None)
+    size = 0
+    for each in found:
+        if each.records is not None:
+            size += each.records.size
+    return size

@@ -8,6 +8,7 @@ from math import exp
 from typing import Final, final
 
 _MEMORY_MS: Final = 60_000
+_AT_ONCE_MS: Final = 500  # what is counted within so long is counted as if it came at once
 
 
 @final
@@ -23,7 +24,7 @@ class Meter:
 
     def add(self, amount: int, now_ms: int) -> None:
         self.total += amount
-        if now_ms != self.at_ms:
+        if not 0 <= now_ms - self.at_ms < _AT_ONCE_MS:
             self.fade(now_ms)
         self.weight += amount
 
@@ -51,9 +52,8 @@ class Traffic:
 
     def add(self, records: int, size: int, now_ms: int) -> None:
         counted, sized = self.records, self.bytes
-        if now_ms != counted.at_ms:
+        if not 0 <= now_ms - counted.at_ms < _AT_ONCE_MS:
             counted.fade(now_ms)
-        if now_ms != sized.at_ms:
             sized.fade(now_ms)
         counted.total += records
         counted.weight += records
