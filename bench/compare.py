@@ -221,6 +221,8 @@ def main() -> None:
         if any(part in work.name for part in wanted)
         and not (options.without and options.without in work.name)
     ]
+    if not workloads:
+        raise SystemExit(f"no workload has {options.only!r} in its name; they are told as they are run")
     workloads = possible(workloads, console)
     kinds = installed([name for name in options.peers.split(",") if name], console)
     folder = Path(tempfile.mkdtemp(prefix="millstream-bench-", dir=Path.cwd()))

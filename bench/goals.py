@@ -167,6 +167,13 @@ GOALS: Final[tuple[Goal, ...]] = (
         compiled=0.8,
     ),
     Goal(
+        about="pace of a librdkafka producer over 1,000 partitions, by that over one",
+        rows="librdkafka, produce over 1,000 partitions",
+        over="librdkafka, produce",
+        plain=0.8,
+        compiled=0.8,
+    ),
+    Goal(
         about="pace of 1,000 connections, by that of 8",
         rows="produce single, 8 in flight, 1,000 connections",
         over="produce single, 8 in flight, 8 connections",

@@ -16,6 +16,7 @@ from bench.peers.peer import Peer
 from bench.peers.speaks_kafka import SpeaksKafka
 from bench.workloads.workload import Workload, new_topic
 
+PARTITIONS: Final = 1_000
 _SIZE: Final = 100
 _COUNT: Final = 4_000_000
 _QUICK_COUNT: Final = 2_000_000
@@ -38,8 +39,13 @@ def workloads(*, quick: bool) -> list[Workload]:
     count = _QUICK_COUNT if quick else _COUNT
     made = [_both("librdkafka", _librdkafka, _install_librdkafka, count)]
     if not quick:
+        made.append(_spread("librdkafka", _librdkafka, _install_librdkafka, count))
         made.append(_both("Java", _java, jars, count))
     return made
+
+
+def spread(name: str) -> str:
+    return f"{name}, produce over {PARTITIONS:,} partitions"
 
 
 def _both(name: str, client: Client, install: Callable[[], object], count: int) -> Workload:
@@ -51,12 +57,7 @@ def _both(name: str, client: Client, install: Callable[[], object], count: int) 
         try:
             found = {}
             for key, mode in zip(keys, ("produce", "consume"), strict=True):
-                used = peer.cpu_seconds()
-                told = client(peer, mode, topic, count)
-                used = peer.cpu_seconds() - used
-                found[key] = Measured(
-                    told.per_second, used * 1e6 / count, told.share, server_share=used / told.seconds
-                )
+                found[key] = _measured(client, peer, mode, topic, count)
             return found
         finally:
             peer.delete(topic)
@@ -71,6 +72,36 @@ def _both(name: str, client: Client, install: Callable[[], object], count: int) 
         install=install,
         most_rounds=3,
     )
+
+
+def _spread(name: str, client: Client, install: Callable[[], object], count: int) -> Workload:
+    """The same producer, whose messages go to one of many partitions each."""
+    key = spread(name)
+
+    def measure(peer: Peer, seconds: float) -> dict[str, Measured]:
+        topic = new_topic()
+        peer.create(topic, PARTITIONS)
+        try:
+            client(peer, "produce", topic, count // 4)  # so that all have a file
+            return {key: _measured(client, peer, "produce", topic, count)}
+        finally:
+            peer.delete(topic)
+
+    return Workload(
+        f"{name} client over {PARTITIONS:,} partitions",
+        (Row(key, f"{key}, {_SIZE} bytes a message", "messages/s"),),
+        measure,
+        fits=lambda peer: issubclass(peer, SpeaksKafka),
+        install=install,
+        most_rounds=3,
+    )
+
+
+def _measured(client: Client, peer: Peer, mode: str, topic: str, count: int) -> Measured:
+    used = peer.cpu_seconds()
+    told = client(peer, mode, topic, count)
+    used = peer.cpu_seconds() - used
+    return Measured(told.per_second, used * 1e6 / count, told.share, server_share=used / told.seconds)
 
 
 def _librdkafka(peer: Peer, mode: str, topic: str, count: int) -> Told:
