@@ -120,7 +120,7 @@ static const uint8_t *batch_in(const Alike *a, int64_t index, const uint8_t *fra
                                Py_ssize_t *batch_size) {
     const uint8_t *end = frame + size, *p = frame + 8 + a->before_size;
     uint64_t length;
-    if ((int64_t)size < 8 + a->before_size + 4 + 4 + HEADER_SIZE + a->after) return NULL;
+    if ((int64_t)size < 8 + a->before_size + 4 + (a->compact ? 1 : 4) + HEADER_SIZE + a->after) return NULL;
     if (memcmp(frame, a->call, 4) || memcmp(frame + 8, a->before, (size_t)a->before_size)) return NULL;
     if (u32(p) != (uint32_t)index) return NULL;
     p += 4;

@@ -217,6 +217,26 @@ def test_frames_that_are_too_large_go_the_long_way(tmp_path: Path) -> None:
     assert 0 < taken < 40 - STEADY
 
 
+def test_there_is_room_for_more_however_much_came_at_once(tmp_path: Path) -> None:
+    """All that can be received in one go is the beginning of a request that is larger than that."""
+
+    async def tell() -> None:
+        async with serving(tmp_path, rounds=False, flush_policy="os", max_message_bytes="5000000") as desk:
+            client = await desk.dial()
+            (connection,) = desk.door.connections
+            assert isinstance(connection, KafkaConnection)
+            left = produce(1, b"x" * 4_000_000)
+            while left:
+                room = connection.get_buffer(-1)
+                assert len(room)
+                part, left = left[: len(room)], left[len(room) :]
+                room[: len(part)] = part
+                connection.buffer_updated(len(part))
+            assert _offset((await client.replies(1))[0]) == 0
+
+    run(tell())
+
+
 @pytest.mark.parametrize("new_loop", LOOPS)
 def test_what_guests_have_begun_to_send_takes_up_little(tmp_path: Path, new_loop: Loop) -> None:
     """Of a dozen who send half of a megabyte, eight are waited for; the loop has a budget for the others."""
@@ -476,6 +496,37 @@ def test_a_guest_that_leaves_is_none_any_more(tmp_path: Path, new_loop: Loop) ->
             assert _offset((await other.ask(produce(3)))[0]) == 2 * STEADY + 1
 
     run(tell(), new_loop)
+
+
+@pytest.mark.parametrize("new_loop", LOOPS)
+def test_who_leaves_in_the_midst_of_a_frame_is_let_go(tmp_path: Path, new_loop: Loop) -> None:
+    """However many requests it had sent at once: it is not taken for a guest again and again."""
+
+    async def tell() -> None:
+        async with serving(tmp_path, flush_policy="os") as desk:
+            client = await desk.dial()
+            for _ in range(5):
+                await client.ask(*[produce(number) for number in range(20)])
+            assert desk.rounds.guests == 1
+            await client.send(produce(1)[:30])
+            client.socket.close()
+            await until(lambda: not desk.door.connections)
+            assert desk.rounds.guests == 0
+
+    run(tell(), new_loop)
+
+
+def test_rounds_take_nothing_larger_than_a_request_may_be(tmp_path: Path) -> None:
+    async def tell() -> None:
+        async with serving(tmp_path, flush_policy="os", max_message_bytes="2000000") as desk:
+            desk.door.config = lambda: GatewayConfig(request_max_bytes=1 << 20)
+            client = await desk.dial()
+            for number in range(2 * STEADY):
+                await client.ask(produce(number))
+            with pytest.raises(ConnectionError):
+                await client.ask(produce(99, b"x" * ((1 << 20) + 20_000)))
+
+    run(tell())
 
 
 @pytest.mark.parametrize("new_loop", LOOPS)

@@ -39,7 +39,7 @@ enum {
     SENDERS = 256,
     RUNS = 512,
     LOOK_US = 50,              /* from one look whether anybody else waits to the next */
-    NOTES = 1024,              /* of one log in one round, and those of one more visit: its index must hold them */
+    NOTES = 1024,              /* of one log in one round, and as many of one more visit: its index must hold them */
     PLACE = 8,                 /* fields of what `lend` gives */
 };
 
@@ -474,7 +474,7 @@ static Py_ssize_t take_frames(Rounds *self, Guest *guest, Py_ssize_t at, Py_ssiz
     Next next;
     while (end - at >= 4) {
         uint32_t length = u32(self->received + at);
-        if ((int64_t)length + 4 > end - at || PARTS - self->part_count < 2) break;
+        if ((int64_t)length + 4 > end - at || PARTS - self->part_count < 2 || berth->notes >= 2 * NOTES) break;
         if (!next_in(&guest->alike, &berth->place, sender, self->received + at + 4, length, &next)) break;
         Run *run = run_for(self, guest->berth, sender);
         if (run == NULL) break;
@@ -616,6 +616,7 @@ static void go_round(Rounds *self, int loop, int64_t limit_us, int64_t idle_us, 
             visit(self, guest, lend, sequence);
             if (self->error != NULL) break;
             leave |= guest->away; /* the loop is to see to it */
+            if ((now = now_us()) >= ends) break;
         }
         if (write_out(self) < 0 || self->error != NULL || self->prompt) return;
         leave |= answer_all(self);

@@ -41,6 +41,7 @@ _KEEP_BYTES: Final = (
     2 << 20
 )  # a buffer up to this size is kept a while, for a client that sends many such frames
 _KEEP_SECONDS: Final = 2.0
+_CAREFUL_BYTES: Final = 256 << 10
 _BEGUN_US: Final = 500_000
 _BRISK: Final = 4
 
@@ -88,10 +89,13 @@ class KafkaConnection(Connection):
         self._refrain: Refrain | None = None  # what the last fetch was
         self._in_vain = 0  # fetches learned that never came again
         self._has_lanes = self._request_max_bytes >= len(door.scratch)  # else each needs its size checked
-        self._rounds = dispatch.rounds
+        rounds = dispatch.rounds  # they check no size
+        self._rounds = rounds if rounds and rounds.frame_bytes <= self._request_max_bytes else None
         self._is_guest = False  # of theirs
         self._brisk = 0  # requests in a row that came soon after a reply
         self._together = 1  # how many of them were taken at once, the last time
+        self._was_given_back = False  # by rounds
+        self._offered = 0  # how much could be received
 
     @property
     def client_id(self) -> str:
@@ -111,17 +115,21 @@ class KafkaConnection(Connection):
         self._held = b""
 
     def get_buffer(self, sizehint: int) -> memoryview:
-        scratch = self.door.scratch
-        if self._buffer is None or self._began_at is None:
-            return scratch
-        if self._rejoins:
-            scratch[: self._filled] = memoryview(self._buffer)[: self._filled]
-            return scratch[self._filled :]
-        return memoryview(self._buffer)[self._filled : self._frame_bytes or len(self._buffer)]
+        room = self.door.scratch
+        if self._replies:
+            room = room[:_CAREFUL_BYTES]  # what cannot be begun now must be kept
+        if self._buffer is not None and self._began_at is not None:
+            if self._rejoins:
+                room[: self._filled] = memoryview(self._buffer)[: self._filled]
+                room = room[self._filled :]
+            else:
+                room = memoryview(self._buffer)[self._filled : self._frame_bytes or len(self._buffer)]
+        self._offered = len(room)
+        return room
 
     def buffer_updated(self, nbytes: int) -> None:
         self.door.busy_poll.received()
-        if nbytes + (0 if self._began_at is None else self._filled) == len(self.door.scratch):
+        if nbytes == self._offered:
             self._rest()
         if self._is_guest:  # what comes this way is answered this way
             self._take(memoryview(bytearray(self._leave_rounds() + bytes(self.door.scratch[:nbytes]))))
@@ -183,6 +191,7 @@ class KafkaConnection(Connection):
             return
         self._active_at = self._loop.time()
         self._brisk = 0  # or who has gone would come again
+        self._was_given_back = True
         try:
             if unsent:
                 self.transport.write(unsent)
@@ -276,7 +285,8 @@ class KafkaConnection(Connection):
         if rounds is None or lane is None or not lane.is_steady or self._is_guest:
             return False
         is_brisk = self.door.busy_poll.gap_us < rounds.brisk_us or rounds.is_brisk
-        self._brisk = self._brisk + self._together if is_brisk else 0
+        # Who came back once is not taken again for one burst.
+        self._brisk = self._brisk + (1 if self._was_given_back else self._together) if is_brisk else 0
         if self._brisk < _BRISK:
             return False  # a node that sleeps in between is quicker without them
         if begun is not None:
@@ -339,7 +349,7 @@ class KafkaConnection(Connection):
         self._buffer[: len(part)] = part
         self._filled = len(part)
         if self._borrow():
-            self._room(min(self._frame_bytes, _FIRST_BYTES))
+            self._room(min(self._frame_bytes, max(_FIRST_BYTES, 2 * self._filled)))
         else:
             self.hold()
             self.door.budget.wait(self._frame_bytes - self._borrowed, self._granted)
