@@ -27,6 +27,7 @@ from millstream.broker.waiting import Hosted
 from millstream.env.disk import RealDisk
 from millstream.gateways.config import GatewayConfig
 from millstream.gateways.connection import Door
+from millstream.gateways.kafka import rounds as rounds_module
 from millstream.gateways.kafka.connection import Dispatches, KafkaConnection
 from millstream.gateways.kafka.dispatch import Dispatch
 from millstream.gateways.kafka.faults import Faults, FaultyDispatch
@@ -626,6 +627,28 @@ def test_others_are_heard_while_a_guest_never_rests(tmp_path: Path, new_loop: Lo
             assert desk.rounds.requests > 0
 
     run(tell(), new_loop)
+
+
+def test_who_is_not_visited_in_a_round_is_the_first_of_the_next(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each round has time for one visit, and everybody always has something to say."""
+    monkeypatch.setattr(rounds_module, "_LIMIT_US", 0)
+    large = produce(9, b"x" * 100_000)  # such are taken one a visit
+
+    async def tell() -> None:
+        async with serving(tmp_path, flush_policy="os") as desk:
+            clients = [await desk.guest(100 * each) for each in range(3)]
+            for client in clients:
+                await client.ask(large)
+            end = desk.hosted.partition.log.end_offset
+            for client in clients:  # at once, so that nobody takes any of it meanwhile
+                assert client.socket.send(large * 8) == 8 * len(large)
+            offsets = [[_offset(reply) - end for reply in await client.replies(8)] for client in clients]
+            assert sorted(each for some in offsets for each in some) == list(range(24))
+            assert max(each[0] for each in offsets) < 8
+
+    run(tell())
 
 
 @pytest.mark.parametrize("new_loop", LOOPS)
