@@ -222,7 +222,8 @@ def main() -> None:
         and not (options.without and options.without in work.name)
     ]
     if not workloads:
-        raise SystemExit(f"no workload has {options.only!r} in its name; they are told as they are run")
+        names = "\n  ".join(work.name for work in all_workloads(quick=options.quick))
+        raise SystemExit(f"no workload is left of --only {options.only!r}; there are\n  {names}")
     workloads = possible(workloads, console)
     kinds = installed([name for name in options.peers.split(",") if name], console)
     folder = Path(tempfile.mkdtemp(prefix="millstream-bench-", dir=Path.cwd()))
