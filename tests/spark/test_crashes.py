@@ -17,6 +17,9 @@ from typing import Any, Final, final
 
 import psutil
 import pytest
+
+pytest.importorskip("pyspark", reason='pyspark is not installed: pip install "millstream[spark]"')
+
 from tests.spark.conftest import Topics
 from tests.spark.crashing_driver import Gate
 from tests.spark.test_send_once import committed

@@ -4,6 +4,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+pytest.importorskip("pyiceberg", reason='pyiceberg is not installed: pip install "millstream[spark]"')
+
 from pyiceberg.catalog import load_catalog
 from sqlalchemy import create_engine, text
 from sqlalchemy.exc import IntegrityError, OperationalError

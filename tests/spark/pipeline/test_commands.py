@@ -9,6 +9,9 @@ from pathlib import Path
 from typing import Any, Final, final
 
 import pytest
+
+pytest.importorskip("pyiceberg", reason='pyiceberg is not installed: pip install "millstream[spark]"')
+
 from tests.spark.conftest import Topics
 
 from millstream.spark.lake import open_catalog

@@ -5,6 +5,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+pytest.importorskip("fastavro", reason='fastavro is not installed: pip install "millstream[spark]"')
+pytest.importorskip("google.protobuf", reason='protobuf is not installed: pip install "millstream[spark]"')
+
 from tests.pipeline.test_binary import descriptors
 from tests.spark.pipeline.conftest import Bench
 
