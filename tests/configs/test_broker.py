@@ -10,7 +10,7 @@ from tests.configs.nodes import serving
 from tests.configs.showing import Stage, Way, refused, shows
 
 from millstream.broker import commit
-from millstream.broker.fetch import Found, Wanted, bytes_in
+from millstream.broker.fetch import Found, Wanted, weigh
 from millstream.broker.topics import NewTopic
 from millstream.cluster.image import Topic
 from millstream.errors import ErrorCode, Refused
@@ -110,7 +110,7 @@ def test_how_much_one_fetch_returns(way: Way) -> None:
     async def size(stage: Stage) -> int:
         for _ in range(10):
             await stage.write(b"k", bytes(1000))
-        return bytes_in(await fetched(stage))
+        return weigh(await fetched(stage))[0]
 
     assert way.seen(size, {"fetch.max.bytes": "3500"}) <= 3500 < 10_000 <= way.seen(size, {})
 

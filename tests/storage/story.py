@@ -5,6 +5,7 @@ every batch that was safe, nothing that was never written, and the same
 producers and epochs as if it had never stopped.
 """
 
+from dataclasses import replace
 from typing import Any
 
 from hypothesis import strategies as st
@@ -135,9 +136,7 @@ class Story:
         self.log.delete_before(offset)
 
     def _expire(self, part: float) -> None:
-        self.log.config = LogConfig(
-            **{**vars(CONFIG), "retention_bytes": int(part * 3000)}  # of a log of some kilobytes
-        )
+        self.log.config = replace(CONFIG, retention_bytes=int(part * 3000))  # of a log of some kilobytes
         self.log.expire(NOW, self.safe)
 
     def _truncate(self, part: float) -> None:

@@ -1,6 +1,7 @@
 """Compaction against a list of all records, and against the power going at any moment."""
 
 import contextlib
+from dataclasses import replace
 from random import Random
 
 import pytest
@@ -317,7 +318,7 @@ def test_sequences_are_known_even_if_nothing_is_left_to_tell_but_headers() -> No
 
 
 def test_waits_until_there_is_enough_to_do() -> None:
-    config = LogConfig(**{**vars(CONFIG), "min_cleanable_dirty_ratio": 0.5})
+    config = replace(CONFIG, min_cleanable_dirty_ratio=0.5)
     log = open_log(open_store(sim_disk()), config)
     for number in range(40):
         write(log, [(str(number).encode(), b"v" * 100)])
@@ -331,7 +332,7 @@ def test_waits_until_there_is_enough_to_do() -> None:
 
 
 def test_what_is_young_or_not_committed_or_open_is_left_alone() -> None:
-    lag = LogConfig(**{**vars(CONFIG), "min_compaction_lag_ms": 1000})
+    lag = replace(CONFIG, min_compaction_lag_ms=1000)
     log = open_log(open_store(sim_disk()), lag)
     for _ in range(40):
         write(log, [(b"a", b"v" * 100)])
@@ -354,7 +355,7 @@ def test_what_is_young_or_not_committed_or_open_is_left_alone() -> None:
 
 
 def test_a_record_that_waited_too_long_is_reason_enough() -> None:
-    config = LogConfig(**{**vars(CONFIG), "min_cleanable_dirty_ratio": 1.0, "max_compaction_lag_ms": DAY})
+    config = replace(CONFIG, min_cleanable_dirty_ratio=1.0, max_compaction_lag_ms=DAY)
     log = open_log(open_store(sim_disk()), config)
     for _ in range(40):
         write(log, [(b"a", b"v" * 100)])

@@ -20,7 +20,7 @@ from millstream.records.batch import Batch
 from millstream.sim.disk import PowerCut
 from millstream.storage.config import LogConfig
 from millstream.storage.log import Log
-from millstream.storage.segment import INDEX, LOG, TIME_INDEX, file_name
+from millstream.storage.segment import INDEX, LOG, TIME_INDEX, Slice, file_name
 
 
 def data(batches: list[Batch]) -> list[bytes]:
@@ -489,3 +489,24 @@ def test_configs_change_while_it_runs() -> None:
     append(log, 50)
 
     assert len(log.segments) == 1
+
+
+@given(data=st.data())
+def test_who_comes_back_to_where_he_has_read_up_to_gets_what_any_other_gets(data: st.DataObject) -> None:
+    log = open_log(open_store(sim_disk()), LogConfig(index_interval_bytes=200))
+    append(log)
+    read_up_to = 0
+    for _ in range(data.draw(st.integers(1, 12))):
+        append(log, data.draw(st.integers(0, 3)), records=data.draw(st.integers(1, 3)))
+        offset = data.draw(st.sampled_from([read_up_to, *range(log.end_offset)]))
+        end_offset = data.draw(st.sampled_from([log.end_offset, read_up_to, log.end_offset - 1]))
+        max_bytes = data.draw(st.sampled_from([0, 100, 250, 1 << 20]))
+        found = log.read(offset, max_bytes, end_offset)
+        expected = log.segments[-1].read(offset, max_bytes, end_offset)
+        assert _range(found) == _range(expected)
+        if found is not None:
+            read_up_to = found.end_offset
+
+
+def _range(found: Slice | None) -> tuple[int, int, int] | None:
+    return None if found is None else (found.position, found.size, found.end_offset)

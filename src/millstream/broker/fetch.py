@@ -102,7 +102,7 @@ class Fetch:
 
     def __init__(self, topics: Served, config: Callable[[], BrokerConfig]) -> None:
         self.bytes = 0
-        self._stopping = False
+        self.stopping = False
         self._waiting: dict[Waiting, None] = {}
         self._topics = topics
         self._config = config
@@ -126,21 +126,18 @@ class Fetch:
         if len(wanted) > _PARTITIONS_A_SLICE:
             return self._read_many(wanted, max_bytes, taken)
         found = self.look(wanted, max_bytes)
+        size, is_all = weigh(found)
         # Who wants nothing, as a client that ends its session, has nothing to wait for.
-        if not wanted or max_wait_ms <= 0 or self.satisfies(found, min_bytes):
-            self.count(found, taken)
+        if not wanted or max_wait_ms <= 0 or is_all or size >= min_bytes or self.stopping:
+            self.count(size, taken)
             return found
         return Waiting(self, wanted, max_bytes, min_bytes, max_wait_ms / 1000, taken)
 
     def stop(self) -> None:
         """Answer every waiting fetch with what there is."""
-        self._stopping = True
+        self.stopping = True
         for waiting in list(self._waiting):
             waiting.wake()
-
-    def satisfies(self, found: Sequence[Found], min_bytes: int) -> bool:
-        """Whether there is no point in waiting for more."""
-        return self._stopping or _enough(found, min_bytes)
 
     def park(self, waiting: "Waiting", wanted: Sequence[Wanted]) -> list[Hosted]:
         """Have *waiting* woken when any of *wanted* moves; where it is parked now."""
@@ -160,9 +157,8 @@ class Fetch:
         for each in parked:
             each.unpark(waiting)
 
-    def count(self, found: Sequence[Found], taken: Callable[[int], None]) -> None:
-        """*found* is what somebody gets."""
-        size = bytes_in(found)
+    def count(self, size: int, taken: Callable[[int], None]) -> None:
+        """Somebody gets *size* bytes of records."""
         if size:
             self.bytes += size
             taken(size)
@@ -173,10 +169,10 @@ class Fetch:
         found: list[Found] = []
         for first in range(0, len(wanted), _PARTITIONS_A_SLICE):
             some = self.look(wanted[first : first + _PARTITIONS_A_SLICE], max_bytes)
-            max_bytes -= bytes_in(some)
+            max_bytes -= weigh(some)[0]
             found += some
             await asyncio.sleep(0)
-        self.count(found, taken)
+        self.count(weigh(found)[0], taken)
         return found
 
     def look(self, wanted: Sequence[Wanted], max_bytes: int) -> list[Found]:
@@ -196,12 +192,19 @@ class Fetch:
             return Found(wanted.refused)
         try:
             partition = self._topics.hosted(wanted.topic, wanted.index).partition
+        except Refused as refusal:
+            return Found(refusal.code)
+        return self.look_at(partition, wanted, max_bytes, first)
+
+    def look_at(self, partition: Partition, wanted: Wanted, max_bytes: int, first: bool) -> Found:
+        """What there is in *partition*; who is the *first* gets a whole batch, however large."""
+        try:
             partition.check_epoch(wanted.epoch)
         except Refused as refusal:
             return Found(refusal.code)
         found = Found(ErrorCode.NONE, partition.high_watermark, partition.log.start_offset)
         try:
-            found.last_stable_offset = partition.last_stable_offset
+            stable = found.last_stable_offset = partition.last_stable_offset
             if wanted.last_epoch >= 0:
                 found.diverging = _divergence(
                     partition.log.epochs.end_of(wanted.last_epoch, partition.log.end_offset), wanted
@@ -214,7 +217,8 @@ class Fetch:
                 if records is not None:
                     if first or records.size <= limit:
                         found.records = records
-                        found.has_more = records.end_offset < partition.limit(wanted.read_committed)
+                        seen = stable if wanted.read_committed else found.high_watermark
+                        found.has_more = records.end_offset < seen
                     else:
                         found.has_more = True
             if wanted.read_committed:
@@ -305,17 +309,22 @@ class Waiting:
         fetch = self._fetch
         if not is_over:
             self._soon = None
+        parked, wanted = self._parked, self._wanted
         try:
-            found = fetch.look(self._wanted, self._max_bytes)
+            if len(wanted) == 1 and parked and not parked[0].dropped:  # as most do
+                found = [fetch.look_at(parked[0].partition, wanted[0], self._max_bytes, True)]
+            else:
+                found = fetch.look(wanted, self._max_bytes)
         except Exception as error:
             self._outcome = error
         else:
-            if not is_over and not fetch.satisfies(found, self._min_bytes):
+            size, is_all = weigh(found)
+            if not (is_over or is_all or size >= self._min_bytes or fetch.stopping):
                 # A partition that woke us may have been deleted, and another made in its place.
-                fetch.unpark(self, self._parked)
-                self._parked = fetch.park(self, self._wanted)
+                fetch.unpark(self, parked)
+                self._parked = fetch.park(self, wanted)
                 return
-            fetch.count(found, self._taken)
+            fetch.count(size, self._taken)
             self._outcome = found
         self.cancel()
         self._tell()
@@ -340,21 +349,13 @@ def _divergence(end: tuple[int, int], wanted: Wanted) -> tuple[int, int] | None:
     return None
 
 
-def _enough(found: Sequence[Found], min_bytes: int) -> bool:
-    size = 0
+def weigh(found: Sequence[Found]) -> tuple[int, bool]:
+    """How many bytes of records *found* holds, and whether to wait would not make it more."""
+    size, is_all = 0, False
     for each in found:
+        if each.records is not None:
+            size += each.records.size
         # To wait for more than one answer holds would be to wait for nothing: the next fetch finds it.
         if each.error or each.has_more or each.diverging is not None:
-            return True
-        if each.records is not None:
-            size += each.records.size
-    return size >= min_bytes
-
-
-def bytes_in(found: Sequence[Found]) -> int:
-    """How many bytes of records *found* holds."""
-    size = 0
-    for each in found:
-        if each.records is not None:
-            size += each.records.size
-    return size
+            is_all = True
+    return size, is_all

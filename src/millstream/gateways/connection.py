@@ -335,8 +335,10 @@ class Connection(asyncio.BufferedProtocol, ABC):
         replies = self._replies
         # A client that takes all we have as fast as the disk gives it would else keep us for that long.
         left = _TURN_BYTES
+        is_any = False
         try:
             while self._writable and replies and (pieces := replies[0].pieces) is not None:
+                is_any = True
                 if len(replies) == 1 and len(pieces) == 1 and type(pieces[0]) is bytes:  # as most are
                     self._drop_first()
                     self._write_now(transport, pieces[0])
@@ -355,7 +357,8 @@ class Connection(asyncio.BufferedProtocol, ABC):
                 self.failed(error)  # half a reply may be out: there is nothing to say behind it
             return
         self._active_at = self._loop.time()
-        self.door.busy_poll.replied()
+        if is_any:
+            self.door.busy_poll.replied()
         if self._ending and not replies:
             transport.close()
 

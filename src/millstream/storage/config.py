@@ -1,6 +1,7 @@
 """How a topic's logs are kept. Kafka's names and defaults, so that its tools can read and set them."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final, final
 
 from millstream.settings import setting
@@ -147,7 +148,7 @@ class LogConfig:
         listed=False,
     )
 
-    @property
+    @cached_property  # asked for each batch
     def leaves_syncing_to_the_system(self) -> bool:
         return self.flush_policy == "os" and self.flush_messages == self.flush_ms == FOREVER
 

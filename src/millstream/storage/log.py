@@ -474,6 +474,10 @@ class Log:
                 ErrorCode.OFFSET_OUT_OF_RANGE,
                 f"offset {offset} of {self.name} is not within {self.start_offset} to {self.end_offset}",
             )
+        if end_offset == self.end_offset and self._chain.segments:  # as for who was waiting there
+            tail = self._chain.segments[-1].read_tail(offset, max_bytes)
+            if tail is not None:
+                return tail
         try:
             return self._chain.read(offset, max_bytes, end_offset)
         except Corrupt as corrupt:

@@ -119,7 +119,7 @@ class Producers:
     @property
     def first_open(self) -> int | None:
         """The first offset of all open transactions; None if none is open."""
-        return next(iter(self._open.values()), None)
+        return next(iter(self._open.values())) if self._open else None
 
     def in_transaction(self, id: int, epoch: int) -> bool:
         """Whether producer *id* has a transaction open here, in this very *epoch*."""

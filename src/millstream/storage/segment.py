@@ -338,6 +338,20 @@ class Segment:
             self._check(position, end)
         return Slice(self.file, position, end - position, end_offset)
 
+    def read_tail(self, offset: int, max_bytes: int) -> Slice | None:
+        """All from *offset* to the end, if that begins where somebody has read up to and fits *max_bytes*.
+
+        None if it takes more than that to tell: see `read`.
+        """
+        position = None if self._bookmarks is None else self._bookmarks.get(offset)
+        if position is None or position < self._unchecked or self._file is None:
+            return None
+        size = self.size_bytes - position
+        if not 0 < size <= max_bytes:
+            return None
+        self._mark(self.next_offset, self.size_bytes)
+        return Slice(self._file, position, size, self.next_offset)
+
     def locate(self, offset: int) -> int:
         """Position of the batch that holds *offset*, or of the next one; the end if there is none."""
         if offset >= self.next_offset or self.size_bytes == 0:

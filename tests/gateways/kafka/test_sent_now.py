@@ -11,8 +11,10 @@ import pytest
 import uvloop
 from tests.broker.support import SESSION, running
 from tests.gateways.kafka.test_lanes import produce
+from tests.gateways.kafka.test_refrain import fetch
 
 from millstream.broker.topics import NewTopic
+from millstream.env.busy_poll import BusyPoll
 from millstream.gateways.config import GatewayConfig
 from millstream.gateways.connection import Door
 from millstream.gateways.kafka.connection import KafkaConnection
@@ -111,3 +113,35 @@ def test_a_client_that_has_gone_is_no_error_of_ours(new_loop: Loop, caplog: pyte
     with asyncio.Runner(loop_factory=new_loop) as runner:
         runner.run(tell())
     assert "request failed" not in caplog.text
+
+
+@pytest.mark.parametrize("new_loop", LOOPS)
+def test_a_fetch_that_waits_is_no_reply_to_stay_awake_for(
+    new_loop: Loop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A consumer asks again as soon as it was told: the loop would never sleep."""
+    replied = 0
+    as_ever = BusyPoll.replied
+
+    def noted(poll: BusyPoll) -> None:
+        nonlocal replied
+        replied += 1
+        as_ever(poll)
+
+    async def tell() -> None:
+        loop = asyncio.get_running_loop()
+        async with served() as (connection, client):
+            await loop.sock_sendall(client, produce(0))
+            assert numbers(await loop.sock_recv(client, 1 << 16)) == [0]
+            assert replied == 1
+            await loop.sock_sendall(client, fetch(1, 1, wait_ms=60_000))
+            while not connection._waiting:  # noqa: ASYNC110  # nobody is told when a fetch is parked
+                await asyncio.sleep(0)
+            assert replied == 1
+            await loop.sock_sendall(client, produce(2))
+            assert numbers(await loop.sock_recv(client, 1 << 16))[:1] == [1]
+            assert replied > 1
+
+    monkeypatch.setattr(BusyPoll, "replied", noted)
+    with asyncio.Runner(loop_factory=new_loop) as runner:
+        runner.run(tell())

@@ -70,6 +70,8 @@ class Dispatch:
         self.rounds = Rounds.of(broker, self.calls, linger_us) if native else None
         # Handles together what is on a lane; see `Lanes.take`. No method: it is called for each read.
         self.take = self._lanes.take
+        # How long a client must wait for what it has used. No method either: it is asked for each reply.
+        self.owed_ms = broker.quotas.owed_ms
 
     def read(self, frame: memoryview) -> Request:
         """The request in *frame*; Refused means that the connection must be closed."""
@@ -104,10 +106,6 @@ class Dispatch:
             return self._handle(session, request)
         finally:
             quotas.worked(session, loop.time() - began)
-
-    def owed_ms(self, session: Session) -> int:
-        """How long *session* must wait for what it has used."""
-        return self._broker.quotas.owed_ms(session)
 
     def topic_name(self, topic: str | bytes) -> str:
         """The name of a topic that a request names by name or by id; empty if there is none."""

@@ -14,7 +14,7 @@ from typing import Final, final
 
 from millstream.broker.broker import Broker
 from millstream.broker.fetch import Found, Wanted
-from millstream.env.outflow import Piece
+from millstream.env.outflow import Piece, read_whole
 from millstream.errors import ErrorCode, Refused
 from millstream.wire.apis import RequestHeader, response_header_version, write_response_header
 from millstream.wire.frame import request_frame
@@ -37,6 +37,7 @@ _OFFSETS: Final = struct.Struct(">qqq")
 _SIZE_AND_ID: Final = struct.Struct(">ii")
 _VERSION_END: Final = 4  # of a frame: then comes the correlation id
 _ID_END: Final = 8
+_SHORT_BYTES: Final = 4 << 10
 
 
 @final
@@ -165,6 +166,8 @@ class Refrain:
         if records is None:
             out += behind
             return (out,)
+        if size <= _SHORT_BYTES:  # as most are for who waits: read now, it is sent in one piece
+            return (b"".join((out, read_whole(records), behind)),)
         return (out, records, behind) if behind else (out, records)
 
 

@@ -61,7 +61,7 @@ class Rounds:
         """*calls* counts requests by API. After an answer the next is awaited for *linger_us*, awake."""
         self._broker = broker
         self.requests = 0  # taken so far
-        self.brisk_us = 1000.0  # from an answer to the next request of anybody: beyond it they are slow
+        self.brisk_us = 200.0  # from an answer to the next request of anybody: beyond it they are slow
         self._calls = calls
         self._linger_us = linger_us
         self.frame_bytes = _native.FRAME_BYTES  # of the largest request that they take
