@@ -141,6 +141,7 @@ async def serving(
         desk = Desk(broker, served, dispatch.rounds)
         if dispatch.rounds is not None:
             dispatch.rounds.brisk_us = inf  # however slow these tests are
+            dispatch.rounds.brisk_requests = 4
         yield desk
         await desk.door.close(5)
         if dispatch.rounds is not None:
@@ -583,6 +584,41 @@ def test_guests_that_are_slow_are_left_to_the_loop(tmp_path: Path, new_loop: Loo
             assert turns > 5
             await silent.send(produce(50)[30:])
             assert _offset((await silent.replies(1))[0]) == 2 * STEADY + turns
+
+    run(tell(), new_loop)
+
+
+@pytest.mark.parametrize("new_loop", LOOPS)
+def test_a_guest_that_is_slow_every_other_time_is_left_to_the_loop(tmp_path: Path, new_loop: Loop) -> None:
+    async def tell() -> None:
+        async with serving(tmp_path, flush_policy="os") as desk:
+            client = await desk.guest()
+            for number in range(40):
+                desk.rounds.brisk_us = 0 if number % 2 else inf
+                await client.ask(produce(number))
+                if not desk.rounds.guests:
+                    break
+            assert 10 < number < 30
+
+    run(tell(), new_loop)
+
+
+@pytest.mark.parametrize("new_loop", LOOPS)
+@pytest.mark.parametrize(("together", "most"), [(1, 18), (4, 4)])
+def test_who_sends_one_after_the_other_is_looked_at_for_longer(
+    tmp_path: Path, new_loop: Loop, together: int, most: int
+) -> None:
+    """Two that send some hundred a second each, in step for a while, are better served by the loop."""
+
+    async def tell() -> None:
+        async with serving(tmp_path, flush_policy="os") as desk:
+            desk.rounds.brisk_requests = 16
+            client = await desk.dial()
+            turns = 0
+            while not desk.rounds.guests:
+                turns += 1
+                await client.ask(*(produce(turns * together + each) for each in range(together)))
+            assert most - 3 < turns <= most
 
     run(tell(), new_loop)
 

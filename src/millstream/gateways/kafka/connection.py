@@ -43,7 +43,7 @@ _KEEP_BYTES: Final = (
 _KEEP_SECONDS: Final = 2.0
 _CAREFUL_BYTES: Final = 256 << 10
 _BEGUN_US: Final = 500_000
-_BRISK: Final = 4
+_HURRIES: Final = 4
 
 
 class Dispatches(Protocol):
@@ -286,8 +286,10 @@ class KafkaConnection(Connection):
             return False
         is_brisk = self.door.busy_poll.gap_us < rounds.brisk_us or rounds.is_brisk
         # Who came back once is not taken again for one burst.
-        self._brisk = self._brisk + (1 if self._was_given_back else self._together) if is_brisk else 0
-        if self._brisk < _BRISK:
+        together = 1 if self._was_given_back else self._together
+        # Two slow ones may be in step for a while; who sends several at once is in a hurry, whatever others do.
+        self._brisk = self._brisk + (1 if together == 1 else _HURRIES * together) if is_brisk else 0
+        if self._brisk < rounds.brisk_requests:
             return False  # a node that sleeps in between is quicker without them
         if begun is not None:
             if len(begun) >= _SIZE_BYTES and _SIZE.unpack_from(begun)[0] > rounds.frame_bytes - _SIZE_BYTES:

@@ -38,7 +38,8 @@ log = logging.getLogger(__name__)
 NATIVE: Final[ModuleType | None] = _native  # None where it was not built
 
 _LIMIT_US: Final = 500
-_SLOW: Final = 8
+_SLOW: Final = 24
+_SLOW_STEP: Final = 3  # for one who was slow, against one for each who was not
 _PRODUCE: Final = ProduceRequest.KEY
 
 
@@ -61,7 +62,8 @@ class Rounds:
         """*calls* counts requests by API. After an answer the next is awaited for *linger_us*, awake."""
         self._broker = broker
         self.requests = 0  # taken so far
-        self.brisk_us = 200.0  # from an answer to the next request of anybody: beyond it they are slow
+        self.brisk_us = 1000.0  # from an answer to the next request of anybody: beyond it they are slow
+        self.brisk_requests = 16  # of one who is to be a guest, in a row, each that soon after an answer
         self._calls = calls
         self._linger_us = linger_us
         self.frame_bytes = _native.FRAME_BYTES  # of the largest request that they take
@@ -72,7 +74,7 @@ class Rounds:
         self._is_awaited = False  # whether it was lent one that somebody waits on
         self._answered_us = 0.0
         self._lingers = False
-        self._slow = 0  # how often in a row a guest was not brisk
+        self._slow = 0  # more the more often a guest was not brisk, lately
         self._loop.add_reader(self._native.fileno(), self._ready)
 
     @classmethod
@@ -125,8 +127,8 @@ class Rounds:
         after_us = ticks_us() - self._answered_us
         if not self._make(0):
             return
-        self._slow = 0 if after_us < self.brisk_us else self._slow + 1
-        if self._slow == _SLOW:
+        self._slow = max(self._slow - 1, 0) if after_us < self.brisk_us else self._slow + _SLOW_STEP
+        if self._slow >= _SLOW:
             self._release()
         elif after_us < self._linger_us and not self._lingers:
             self._lingers = True
