@@ -56,7 +56,7 @@ def test_a_disk_that_really_fails_its_syncs(tmp_path: Path) -> None:
 def test_a_disk_that_seems_well_again_is_not_believed(tmp_path: Path) -> None:
     """xfs goes on, with pages in its cache that never got to the disk and count as written."""
     with (
-        Tmpfs(tmp_path / "thin", size_mb=80) as thin,
+        Tmpfs(tmp_path / "thin", size_mb=160) as thin,
         FileSystem("xfs", thin.root, size_mb=320, thin=True) as fs,
     ):
         ledger = Ledger()
@@ -88,7 +88,10 @@ async def _write_until_it_ends(server: Server, ledger: Ledger, thin: Tmpfs) -> N
     async with connected(server.bootstrap) as client:
         await create_topic(client, PARTITION.topic, 1)
         async with Load(server.bootstrap, ledger, [PARTITION]) as load:
-            load.start(write(load, "a"), write_with_librdkafka(load, "b"))
+            # librdkafka takes half a second to begin, in which the other alone could fill the disk.
+            load.start(write_with_librdkafka(load, "a"))
+            await load.more(1)
+            load.start(write(load, "b"))
             await load.more(100)
             thin.fill()
             await asyncio.to_thread(server.wait)
