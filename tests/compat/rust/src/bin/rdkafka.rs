@@ -123,6 +123,7 @@ struct RdConsumer {
     consumer: BaseConsumer<Shares>,
     topic: String,
     inbox: RefCell<Vec<Record>>,
+    leaves: bool,
 }
 
 impl RdConsumer {
@@ -157,7 +158,8 @@ impl RdConsumer {
             }
             consumer.assign(&places).map_err(said)?;
         }
-        Ok(RdConsumer { consumer, topic: how.topic.clone(), inbox: RefCell::default() })
+        let leaves = how.group.is_some() && how.instance.is_none();
+        Ok(RdConsumer { consumer, topic: how.topic.clone(), inbox: RefCell::default(), leaves })
     }
 
     /// Takes what comes within *wait*, and has whatever a rebalance asks for done.
@@ -178,6 +180,30 @@ impl RdConsumer {
         let mut places = TopicPartitionList::new();
         places.add_partition(&self.topic, partition);
         places
+    }
+
+    /// Gives back what it has, and does what a rebalance still asks for, until nothing more comes.
+    fn leave(&self) -> Told<()> {
+        self.consumer.unsubscribe();
+        let began = Instant::now();
+        loop {
+            let is_quiet = self.consumer.poll(Duration::from_millis(20)).is_none();
+            let is_empty = self.consumer.assignment().map_err(said)?.count() == 0;
+            if (is_quiet && is_empty) || began.elapsed() > PATIENCE {
+                return Ok(());
+            }
+        }
+    }
+}
+
+/// librdkafka 2.12 forgets a rebalance that is answered as the consumer closes, and never tells the
+/// caller, who waits for ever. So a member leaves first. One that is to be known again when it comes
+/// back must not: to close is all that it does.
+impl Drop for RdConsumer {
+    fn drop(&mut self) {
+        if self.leaves {
+            let _ = self.leave(); // a member that cannot be reached is closed all the same
+        }
     }
 }
 
