@@ -247,6 +247,29 @@ def test_what_is_out_of_the_ordinary_ends_the_run(plain: bool, what: str) -> Non
     assert (stop, run.batches) == (2 * len(good), 2)
 
 
+@pytest.mark.parametrize("plain", WAYS)
+@pytest.mark.parametrize("compact", [False, True])
+@pytest.mark.parametrize("size", [-(1 << 31), -1, 0, 8, 60])
+def test_a_frame_that_no_batch_has_room_in_ends_the_run(plain: bool, compact: bool, size: int) -> None:
+    first = frame(a_batch(), 1, compact)
+
+    stop, _ = joined(first + struct.pack(">i", size) + bytes(200), plain, compact=compact)
+
+    assert stop == len(first)
+
+
+@pytest.mark.parametrize("plain", WAYS)
+@pytest.mark.parametrize("compact", [False, True])
+def test_batches_of_all_lengths_are_known_by_that_of_their_frame(plain: bool, compact: bool) -> None:
+    sizes = [*range(1, 120), *range(16_250, 16_400)]  # the length of these takes one byte, two, three
+    data = b"".join(frame(a_batch(size=size), number, compact) for number, size in enumerate(sizes))
+
+    while data:
+        stop, _ = joined(data, plain, compact=compact, at=place(end_position=1 << 30))
+        assert stop > 0
+        data = data[stop:]
+
+
 @needs_native
 def test_checksums_of_every_length_are_right() -> None:
     """Up to where all of it is folded, and what is left behind that: a wrong byte anywhere is noticed."""

@@ -51,7 +51,10 @@ _MAX_SEQUENCE: Final = 0x7FFFFFFF
 _SMALL_BYTES: Final = 4096  # a batch that is copied sooner than two parts of it are written
 _REMEMBERED: Final = 5  # of the last batches it is told where they went
 _LAST_CODEC: Final = int(Codec.ZSTD)
-_HEADER: Final = struct.Struct(">qiibIhiqqqhii")
+_HEADER_FORMAT: Final = "qiibIhiqqqhii"
+_HEADER: Final = struct.Struct(">" + _HEADER_FORMAT)
+_CALL_BYTES: Final = 8  # of call and correlation id
+_NO_TAGS: Final = bytes(16)
 assert _HEADER.size == HEADER_SIZE
 
 Note = tuple[int, int, int, int]
@@ -261,7 +264,7 @@ def join(
 
     Nor does it write to *file*: who gets the parts can do that as well.
     """
-    call, _, compact, after, *_ = alike
+    call, _, compact, after, _, _, _, _ = alike
     leader_epoch, end_offset, end_position, max_batch_bytes, interval = limits
     producer_id, producer_epoch, sequence = sender
     offset, newest_offset, size, batches = base_offset, -1, 0, 0
@@ -270,12 +273,11 @@ def join(
     replies: list[bytes] = []
     lasts: list[int] = []
     before, reply_head, reply_middle, reply_tail = _told(alike, index, log_start_offset)
-    head = 8 + len(before)
-    empty = bytes(after)
-    view = memoryview(view)
+    empty = _NO_TAGS[:after]
     max_bytes = end_position - position
     usual = -1  # the length of the last frame, by which the next few are known
-    top, known, batch_size, has_large = 0, b"", 0, False
+    written, batch_size, has_large = b"", 0, False
+    top, from_call_on = 0, _HEADER
     # All in one loop, without calls of our own: they would take as long as what they do.
     while batches < most and end - start >= 4:
         (length,) = _SIZE.unpack_from(view, start)
@@ -284,26 +286,38 @@ def join(
         if stop > end:
             break
         if length != usual:
-            if length < head + HEADER_SIZE:
-                break
-            written, batch_size = _length(view[frame + head : frame + head + 5].tobytes(), compact)
-            top = head + len(written)
-            known = before + written
-            if batch_size != length - after - top or not HEADER_SIZE <= batch_size <= max_batch_bytes:
+            written, batch_size, top, from_call_on = _shape(length - after, len(before), compact)
+            if not HEADER_SIZE <= batch_size <= max_batch_bytes:
                 break
             usual = length
-        told = view[frame : frame + top].tobytes()
+        (
+            its_call,
+            correlation_id,
+            its_before,
+            its_length,
+            _,
+            inside,
+            _,
+            magic,
+            crc,
+            attributes,
+            delta,
+            _,
+            timestamp_ms,
+            by,
+            epoch,
+            first,
+            count,
+        ) = from_call_on.unpack_from(view, frame)
+        after_batch = stop - after
         at = frame + top
-        if told[8:] != known or told[:4] != call or (after and view[stop - after : stop] != empty):
-            break
-        if batch_size > max_bytes - size:
-            break
-        (_, inside, _, magic, crc, attributes, delta, _, timestamp_ms, by, epoch, first, count) = (
-            _HEADER.unpack_from(view, at)
-        )
         if (
-            inside != batch_size - LENGTH_END
+            its_before != before
+            or its_length != written
+            or its_call != call
+            or inside != batch_size - LENGTH_END
             or magic != MAGIC
+            or batch_size > max_bytes - size
             or attributes & ~CODEC_BITS
             or attributes > _LAST_CODEC
             or not 1 <= count <= MAX_RECORDS
@@ -313,7 +327,8 @@ def join(
             or (first < -1 if by < 0 else epoch != producer_epoch or first != sequence)
             or timestamp_ms > latest_ms
             or offset + delta >= end_offset
-            or crc32c(view[at + CHECKED_FROM : stop - after]) != crc
+            or (after and view[after_batch:stop] != empty)
+            or crc32c(view[at + CHECKED_FROM : after_batch]) != crc
         ):
             break
         last = offset + delta
@@ -324,11 +339,11 @@ def join(
             notes.append((last, indexed_at, newest_ms, newest_offset))
         stamp = _STAMP.pack(offset, inside, leader_epoch)
         if batch_size <= _SMALL_BYTES:
-            parts.append(stamp + view[at + _STAMPED : stop - after])
+            parts.append(stamp + view[at + _STAMPED : after_batch])
         else:
             has_large = True
-            parts += (stamp, view[at + _STAMPED : stop - after])
-        replies.append(reply_head + told[4:8] + reply_middle + _OFFSET.pack(offset) + reply_tail)
+            parts += (stamp, view[at + _STAMPED : after_batch])
+        replies.append(reply_head + correlation_id + reply_middle + _OFFSET.pack(offset) + reply_tail)
         if by >= 0:
             sequence = (sequence + count) & _MAX_SEQUENCE
             lasts.append(offset)
@@ -364,13 +379,34 @@ def _told(alike: Alike, index: int, log_start_offset: int) -> tuple[bytes, bytes
     return before, bytes(reply[:4]), bytes(reply[8 : alike.offset_at]), bytes(reply[alike.offset_at + 8 :])
 
 
-def _length(field: bytes, compact: bool) -> tuple[bytes, int]:
-    """The length that *field* begins with, as it is written there and as a number; -1 if there is none."""
-    if not compact:
-        return field[:4], _SIZE.unpack_from(field)[0]
-    length = 0
-    for at, byte in enumerate(field):
-        length |= (byte & 0x7F) << (7 * at)
-        if byte < 0x80:
-            return field[: at + 1], length - 1
-    return b"", -1
+@lru_cache(maxsize=4096)
+def _shape(length: int, before: int, compact: bool) -> tuple[bytes, int, int, struct.Struct]:
+    """Of a frame of *length* bytes but for what is after the batch, *before* of them the same in all.
+
+    How the size of its batch is written there, that size, how much stands before the batch, and what reads
+    all of that and the batch's header. The size is -1 if it is of no such frame. As nobody writes it in
+    more bytes than it takes, it is known before it is read.
+    """
+    most = length - _CALL_BYTES - before
+    for field in range(1, 6) if compact else (_SIZE.size,):
+        size = most - field
+        if size < HEADER_SIZE:
+            break
+        written = _varint(size + 1) if compact else _SIZE.pack(size)
+        if len(written) == field:
+            return written, size, length - size, _reader(before, field)
+    return b"", -1, 0, _HEADER
+
+
+@lru_cache(maxsize=256)
+def _reader(before: int, field: int) -> struct.Struct:
+    return struct.Struct(f">4s4s{before}s{field}s{_HEADER_FORMAT}")
+
+
+def _varint(number: int) -> bytes:
+    out = bytearray()
+    while number > 0x7F:
+        out.append(number & 0x7F | 0x80)
+        number >>= 7
+    out.append(number & 0x7F)
+    return bytes(out)
