@@ -65,14 +65,13 @@ class Reply:
         self.pieces: Sequence[Piece] | None = None
 
 
-@final
 class Replies(Reply):
     """One place for the replies to several *requests* that came one behind the other."""
 
     __slots__ = ("requests",)
 
     def __init__(self, requests: int) -> None:
-        super().__init__()
+        self.pieces = None
         self.requests = requests
 
 
@@ -298,9 +297,13 @@ class Connection(asyncio.BufferedProtocol, ABC):
     def expect_many(self, requests: int) -> Reply:
         """Keep one place for the replies to so many requests, which are handled together."""
         reply = Replies(requests)
-        self._replies.append(reply)
-        self._joined += requests - 1
+        self.expect_these(reply)
         return reply
+
+    def expect_these(self, replies: Replies) -> None:
+        """Keep a place for *replies*, of requests that are handled together."""
+        self._replies.append(replies)
+        self._joined += replies.requests - 1
 
     def later(self, work: Awaitable[None], awaits: Awaitable[Any] | None) -> None:
         """Run *work* on behalf of this client, no longer than it stays; what it *awaits* ends with it."""

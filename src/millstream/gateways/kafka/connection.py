@@ -15,7 +15,6 @@ from functools import partial
 from typing import Final, Protocol, final
 
 from millstream.broker.session import Session
-from millstream.env.disk import Buffer
 from millstream.env.outflow import Piece
 from millstream.errors import Refused
 from millstream.gateways.connection import Connection, Door, Reply
@@ -264,11 +263,12 @@ class KafkaConnection(Connection):
                 if self._rounds is not None and stop - start <= requests * self._rounds.frame_bytes:
                     self._visit_rounds()
         elif answer is not None:
-            answer.tell = partial(self._replied, self.expect_many(requests))
+            self.expect_these(answer)
+            answer.tell = self._told
         return stop
 
-    def _replied(self, reply: Reply, data: Buffer) -> None:
-        reply.pieces = (data,)
+    def _told(self) -> None:
+        """What was written on a lane is safe, or it is too late: its replies are known."""
         try:
             self.flush()
             self.relax()

@@ -19,6 +19,7 @@ from millstream.broker.session import Session
 from millstream.broker.waiting import Hosted
 from millstream.env.disk import Buffer
 from millstream.errors import ErrorCode, Refused
+from millstream.gateways.connection import Replies
 from millstream.records.batch import HEADER_SIZE
 from millstream.records.runs import Alike, Joiner, Run
 from millstream.wire.apis import write_response_header
@@ -185,18 +186,19 @@ class Lanes:
 
 
 @final
-class Acks:
-    """Gives the replies of a run once it is safe, or the client's patience is over: to *tell*, once."""
+class Acks(Replies):
+    """The replies of a run, known once it is safe or the client has lost patience: then *tell* is called."""
 
-    __slots__ = ("_index", "_lane", "_log_start_offset", "_replies", "is_told", "tell")
+    __slots__ = ("_index", "_lane", "_log_start_offset", "_replies", "tell")
 
     def __init__(self, lane: Lane, index: int, log_start_offset: int, run: Run) -> None:
-        self.tell: Callable[[Buffer], None] | None = None
+        self.pieces = None
+        self.requests = run.batches
+        self.tell: Callable[[], None] | None = None
         self._lane = lane
         self._index = index
         self._log_start_offset = log_start_offset
         self._replies = run.replies
-        self.is_told = False
         lane.patience.add(self)
 
     def settled(self, refusal: Refused | None) -> None:
@@ -207,10 +209,10 @@ class Acks:
         self._give(self._refused(late))
 
     def _give(self, replies: Buffer) -> None:
-        tell, self.tell = self.tell, None
-        self.is_told = True
-        if tell is not None:  # else it was told already
-            tell(replies)
+        if self.pieces is None:  # else it was told already
+            self.pieces = (replies,)
+            if self.tell is not None:
+                self.tell()
 
     def _refused(self, refusal: Refused) -> Buffer:
         lane, replies = self._lane, self._replies
@@ -245,7 +247,7 @@ class Patience:
 
     def add(self, acks: Acks) -> None:
         loop, waiting = asyncio.get_running_loop(), self._waiting
-        while waiting and waiting[0][1].is_told:
+        while waiting and waiting[0][1].pieces is not None:
             waiting.popleft()
         waiting.append((loop.time() + self._seconds, acks))
         if self._timer is None:
@@ -263,10 +265,8 @@ class Patience:
     def _look(self) -> None:
         loop, waiting = asyncio.get_running_loop(), self._waiting
         self._timer = None
-        while waiting and (waiting[0][1].is_told or waiting[0][0] <= loop.time()):
-            acks = waiting.popleft()[1]
-            if not acks.is_told:
-                acks.too_late()
+        while waiting and (waiting[0][1].pieces is not None or waiting[0][0] <= loop.time()):
+            waiting.popleft()[1].too_late()
         if waiting and self._timer is None:
             self._look_later()
 
