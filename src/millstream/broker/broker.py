@@ -21,7 +21,7 @@ from millstream.broker.group_configs import GroupConfigs
 from millstream.broker.groups import Groups
 from millstream.broker.internal_topic import InternalTopic, Layout
 from millstream.broker.live_config import LiveConfig
-from millstream.broker.produce import ACKS_ALL, Lent, Produce, check_acks
+from millstream.broker.produce import ACKS_ALL, Lent, Produce, Synced, check_acks
 from millstream.broker.producer_ids import ProducerIds
 from millstream.broker.queue_states import QueueStates
 from millstream.broker.queues import Queues
@@ -225,13 +225,16 @@ class Broker:
         return self._produce.lend(hosted)
 
     def note_runs(
-        self, runs: Sequence[tuple[Hosted, Run]], failed: tuple[Hosted, OSError] | None = None
+        self,
+        runs: Sequence[tuple[Hosted, Run]],
+        failed: tuple[Hosted, OSError] | None = None,
+        synced: Synced | None = None,
     ) -> None:
         """*runs* are in their logs, whose places were lent; they are committed now, unless the disk fails.
 
-        A write that *failed* behind them leaves nothing.
+        A write that *failed* behind them leaves nothing. One log may be *synced* by now.
         """
-        self._produce.note_runs(runs, failed)
+        self._produce.note_runs(runs, failed, synced)
 
     def give_up(self, reason: str) -> None:
         """What is in a log is not known any more: stop, and let the next start find out."""

@@ -77,13 +77,34 @@ class Commit:
         if not self.syncs_first(hosted):
             hosted.committed()
             return
+        self._take_over(hosted)
+        self._start(hosted)
+
+    def synced(self, hosted: Hosted, times: int, took_us: float, error: OSError | None) -> None:
+        """Somebody else has synced all of *hosted*, so many *times* in all, after `is_at_once` had agreed.
+
+        After an *error* it is not known what the disk holds.
+        """
+        self._take_over(hosted)
+        sync = hosted.partition.log.unsynced()
+        assert sync is not None
+        assert not isinstance(sync, WideSync)
+        self.syncs += times
+        if error is None:
+            sync.was_run()
+        else:
+            error = sync.failed(error)
+        self._done(hosted, sync, took_us / times, error)
+
+    def _take_over(self, hosted: Hosted) -> None:
+        """Nothing but *hosted* is synced now; who waits for one that is due is served as well."""
         if self._due is not None and self._is_due(hosted):
-            self._due[1].cancel()  # who waits for that is served as well
+            self._due[1].cancel()
+            self._due = None
         else:
             assert not self._running
             hosted.syncing = True
             self._running = 1
-        self._start(hosted)
 
     def tick(self) -> None:
         """Once a second or so: let logs that are no longer written to give back their headroom."""

@@ -30,6 +30,15 @@ class Lent(NamedTuple):
     syncs: bool  # before anybody may be told
 
 
+class Synced(NamedTuple):
+    """What somebody else has synced to its end, so many *times* in all; or could not, after an *error*."""
+
+    hosted: Hosted
+    times: int
+    took_us: int
+    error: OSError | None
+
+
 @final
 class Produce:
     """Appends batches, refuses them on a full disk, and hands them to the group commit."""
@@ -98,11 +107,14 @@ class Produce:
         return Lent(file, place, log.start_offset, syncs=self._commit.syncs_first(hosted))
 
     def note_runs(
-        self, runs: Sequence[tuple[Hosted, Run]], failed: tuple[Hosted, OSError] | None = None
+        self,
+        runs: Sequence[tuple[Hosted, Run]],
+        failed: tuple[Hosted, OSError] | None = None,
+        synced: Synced | None = None,
     ) -> None:
         """*runs* were written at the places that were lent; they are committed now, unless the disk fails.
 
-        Of a write that *failed* behind them a part may be there: make that nothing.
+        Of a write that *failed* behind them a part may be there: make that nothing. One log may be *synced*.
         """
         now_ms = self._clock.now_ms()
         for hosted, run in runs:
@@ -111,7 +123,10 @@ class Produce:
         if failed is not None:  # before anybody is told of anything, and may append more
             self._take_back(*failed)
         for hosted in dict.fromkeys(hosted for hosted, _ in runs):
-            self._commit.at_once(hosted)
+            if synced is not None and hosted is synced.hosted:
+                self._commit.synced(hosted, synced.times, synced.took_us, synced.error)
+            else:
+                self._commit.at_once(hosted)
 
     def _take_back(self, hosted: Hosted, error: OSError) -> None:
         try:

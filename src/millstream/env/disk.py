@@ -95,6 +95,14 @@ class File(ABC):
         """Raise DiskFailed if *error*, which native code met when it appended, is final."""
         raise NotImplementedError
 
+    def native_synced(self) -> None:
+        """Native code has synced all that was appended."""
+        raise NotImplementedError
+
+    def native_sync_failed(self, error: OSError) -> DiskFailed:
+        """Native code met *error* when it synced, which is final."""
+        raise NotImplementedError
+
     def is_cached(self, position: int) -> bool:
         """Whether who reads on to *position* finds it in memory; True if nobody can tell."""
         return True
@@ -215,7 +223,7 @@ class RealDisk(Disk):
         except (DiskFailed, FileNotFoundError):
             raise  # if it is gone, somebody has removed it: the disk did what it was told
         except OSError as error:
-            raise self._fail(error) from error
+            raise self.fail(error) from error
 
     def remove(self, path: str) -> None:
         with contextlib.suppress(FileNotFoundError):
@@ -269,7 +277,7 @@ class RealDisk(Disk):
         except DiskFailed:
             raise
         except OSError as error:
-            raise self._fail(error) from error
+            raise self.fail(error) from error
 
     def tried(self, call: Callable[..., T], *args: object) -> T:
         """*call* it; want of space and the like may pass, but a disk that does not do its work is final."""
@@ -284,7 +292,7 @@ class RealDisk(Disk):
     def judge(self, error: OSError) -> None:
         """DiskFailed if *error* is final."""
         if error.errno in _FINAL and not isinstance(error, DiskFailed):
-            raise self._fail(error) from error
+            raise self.fail(error) from error
 
     def pin(self, file: "RealFile") -> int:
         """A descriptor of *file* that stays open until `unpin`."""
@@ -315,7 +323,8 @@ class RealDisk(Disk):
             if not file.pins:
                 self._close(file)
 
-    def _fail(self, error: OSError) -> DiskFailed:
+    def fail(self, error: OSError) -> DiskFailed:
+        """Take nothing new any more, because of *error*; what to raise."""
         self.failure = error
         return DiskFailed(error.errno, error.strerror, error.filename)
 
@@ -361,6 +370,12 @@ class RealFile(File):
 
     def native_failed(self, error: OSError) -> None:
         self._disk.judge(error)
+
+    def native_synced(self) -> None:
+        self._synced = self.written
+
+    def native_sync_failed(self, error: OSError) -> DiskFailed:
+        return self._disk.fail(error)
 
     def append(self, *parts: Buffer) -> None:
         self.written += 1

@@ -66,6 +66,15 @@ class Sync:
         if self._active is not None:
             self._active.sync()
 
+    def was_run(self) -> None:
+        """Native code has done it."""
+        if self._active is not None:
+            self._active.native_synced()
+
+    def failed(self, error: OSError) -> OSError:
+        """Native code met *error* when it did it: what `run` would have raised."""
+        return error if self._active is None else self._active.native_sync_failed(error)
+
 
 @final
 class WideSync(Sync):

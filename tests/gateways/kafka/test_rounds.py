@@ -24,7 +24,7 @@ from tests.storage.test_runs_on_disk import no_file_larger_than
 from millstream.broker.broker import Broker
 from millstream.broker.topics import NewTopic
 from millstream.broker.waiting import Hosted
-from millstream.env.disk import RealDisk
+from millstream.env.disk import DiskFailed, RealDisk, RealFile
 from millstream.gateways.config import GatewayConfig
 from millstream.gateways.connection import Door
 from millstream.gateways.kafka import rounds as rounds_module
@@ -400,37 +400,71 @@ def test_a_batch_sent_again_on_another_connection_is_written_once(tmp_path: Path
     run(tell())
 
 
-def test_nobody_is_answered_before_the_sync(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_answered_is_synced_and_committed(tmp_path: Path) -> None:
     async def tell() -> None:
-        async with serving(tmp_path, flush_policy="fsync") as desk:
+        async with serving(tmp_path, flush_policy="fsync", linger_us=1000) as desk:
             client = await desk.guest()
-            heard: list[bytes] = []
-            syncs: list[int] = []
-            as_ever = os.fdatasync
-
-            def sync(fd: int) -> None:
-                with suppress(BlockingIOError):
-                    heard.append(client.socket.recv(100, socket.MSG_PEEK))
-                syncs.append(fd)
-                as_ever(fd)
-
-            monkeypatch.setattr(os, "fdatasync", sync)
-            taken = desk.rounds.requests
-            for number in range(5):
+            partition = desk.hosted.partition
+            taken, syncs = desk.rounds.requests, desk.broker._commit.syncs
+            for number in range(50):
                 await client.ask(produce(number))
-            assert desk.rounds.requests == taken + 5
-            assert syncs
-            assert not heard
+            assert desk.rounds.requests == taken + 50
+            assert desk.broker._commit.syncs == syncs + 50
+            await until(lambda: partition.high_watermark == STEADY + 50)
+            assert partition.log.recovery_point == STEADY + 50
+            file = partition.log.segments[-1].file
+            assert isinstance(file, RealFile)
+            assert not file.unsynced
 
     run(tell())
 
 
+@pytest.mark.parametrize("good", [0, 1, 2])
+def test_nobody_is_answered_after_a_sync_that_failed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, good: int
+) -> None:
+    """A file that gives another descriptor when it is to be synced: one that cannot be."""
+
+    async def tell() -> None:
+        async with serving(tmp_path, flush_policy="fsync") as desk:
+            clients = [await desk.guest(100 * each) for each in range(2)]
+            file = desk.hosted.partition.log.segments[-1].file
+            asked: list[int] = []
+            ends = os.pipe()
+
+            def descriptor(of: RealFile) -> int:
+                fd = int(of.__dict__["fd"])
+                if of is not file:
+                    return fd
+                asked.append(fd)
+                return ends[1] if len(asked) == 2 * good + 2 else fd
+
+            with monkeypatch.context() as patch:
+                change = property(descriptor, lambda of, fd: of.__dict__.update(fd=fd))
+                patch.setattr(RealFile, "fd", change, raising=False)
+                for number in range(good):
+                    await clients[0].ask(produce(number))
+                for client in clients:
+                    await client.send(produce(90))
+                for client in clients:
+                    with pytest.raises(ConnectionError):
+                        await client.replies(1)
+            assert isinstance(desk.broker.broken.result(), DiskFailed)
+            assert desk.hosted.partition.high_watermark == 2 * STEADY + good
+            for end in ends:
+                os.close(end)
+
+    with pytest.raises(DiskFailed):  # so does the goodbye
+        run(tell())
+
+
+@pytest.mark.parametrize("policy", POLICIES)
 @pytest.mark.parametrize("value", [b"x" * 100, b"x" * 5000, b"x" * 200_000], ids=["small", "middle", "large"])
 def test_a_write_that_stops_half_way_takes_nothing_with_it_that_was_answered(
-    tmp_path: Path, value: bytes
+    tmp_path: Path, value: bytes, policy: str
 ) -> None:
     async def tell() -> None:
-        async with serving(tmp_path, flush_policy="os", index_interval_bytes="1") as desk:
+        async with serving(tmp_path, flush_policy=policy, index_interval_bytes="1") as desk:
             clients = [await desk.guest(100 * each) for each in range(3)]
             log = desk.hosted.partition.log
             for client in clients:

@@ -7,10 +7,12 @@
  * the guest that sent it, byte for byte: nothing is refused here.
  *
  * Logs are Python's. A round is lent the place where a log ends, when it first needs it, and moves on from there on its
- * own until it ends: the loop does nothing else meanwhile, so nobody can see the log in between. Where somebody waits for
- * what is written, or it must be synced first, `go` ends before it answers, and `answer` follows.
+ * own until it ends: the loop does nothing else meanwhile, so nobody can see the log in between. What must be synced
+ * before anybody is told is synced here as well. Where somebody waits for what is written, `go` ends before it answers,
+ * and `answer` follows.
  *
- * A write that fails takes back all that was to be written with it. What was answered before was written before.
+ * A write that fails takes back all that was to be written with it. What was answered before was written before. After a
+ * sync that fails nobody is answered.
  *
  * Stable ABI: one build serves every Python from 3.11.
  */
@@ -40,7 +42,7 @@ enum {
     RUNS = 512,
     LOOK_US = 50,              /* from one look whether anybody else waits to the next */
     NOTES = 1024,              /* of one log in one round, and as many of one more visit: its index must hold them */
-    PLACE = 8,                 /* fields of what `lend` gives */
+    PLACE = 10,                /* fields of what `lend` gives */
 };
 
 typedef struct {
@@ -63,7 +65,8 @@ typedef struct {
 typedef struct {
     PyObject *hosted, *file;
     Place place;
-    int prompt;             /* somebody waits for what is written, or it must be synced */
+    int prompt;             /* somebody waits for what is written */
+    int syncs;              /* nobody may be told before it is synced: of one at the most in a round */
     int run;                /* the last of its runs, or -1 */
     int64_t notes;
 } Berth;
@@ -113,6 +116,10 @@ typedef struct {
     int heard, event_count;
     int64_t requests;
     PyObject *error, *failed; /* of a write, and whose */
+    int unsynced;        /* the berth that was written to and is to be synced, or -1 */
+    int synced;          /* the one that was synced, or -1; with how often, and how long that took */
+    int64_t syncs, syncs_us;
+    PyObject *sync_error; /* what is on the disk is not known */
 } Rounds;
 
 static int64_t now_us(void) {
@@ -304,23 +311,24 @@ static int berth_of(Rounds *self, PyObject *hosted, int64_t index, PyObject *len
     if (self->berth_count == BERTHS) return -1;
     Berth *berth = &self->berths[self->berth_count];
     PyObject *lent = PyObject_CallFunctionObjArgs(lend, hosted, NULL);
-    int64_t prompt;
+    int64_t syncs, prompt;
     int is_lent = 0;
     memset(berth, 0, sizeof *berth);
     berth->hosted = Py_NewRef(hosted);
     berth->run = -1;
     berth->place.index = index;
     self->berth_count++;
-    if (lent != NULL && PyTuple_Check(lent) && PyTuple_Size(lent) == PLACE + 1) {
-        PyObject *items[PLACE + 1];
-        for (int each = 0; each <= PLACE; each++) items[each] = PyTuple_GetItem(lent, each);
+    if (lent != NULL && PyTuple_Check(lent) && PyTuple_Size(lent) == PLACE) {
+        PyObject *items[PLACE];
+        for (int each = 0; each < PLACE; each++) items[each] = PyTuple_GetItem(lent, each);
         is_lent = limits_of(items[1], &berth->place) == 0 &&
-                  ints(items + 2, PLACE - 1,
+                  ints(items + 2, PLACE - 2,
                        (int64_t *const[]){&berth->place.log_start, &berth->place.offset, &berth->place.position,
                                           &berth->place.indexed_at, &berth->place.newest_ms, &berth->place.latest_ms,
-                                          &prompt}) == 0;
+                                          &syncs, &prompt}) == 0;
         if (is_lent) {
             berth->file = Py_NewRef(items[0]);
+            berth->syncs = syncs != 0;
             berth->prompt = prompt != 0;
         }
     }
@@ -380,13 +388,19 @@ static void begin_writing(Rounds *self, int berth) {
     }
 }
 
-/* The parts could not be written: whoever sent them gets back all that was received, and nobody is answered. */
-static void take_back(Rounds *self) {
-    PyObject *type, *trace;
-    PyErr_Fetch(&type, &self->error, &trace);
-    PyErr_NormalizeException(&type, &self->error, &trace);
+/* The exception that was raised. */
+static PyObject *raised(void) {
+    PyObject *type, *error, *trace;
+    PyErr_Fetch(&type, &error, &trace);
+    PyErr_NormalizeException(&type, &error, &trace);
     Py_XDECREF(type);
     Py_XDECREF(trace);
+    return error;
+}
+
+/* The parts could not be written: whoever sent them gets back all that was received, and nobody is answered. */
+static void take_back(Rounds *self) {
+    self->error = raised();
     self->failed = Py_NewRef(self->before.hosted);
     for (int each = self->runs_before; each < self->run_count; each++) Py_CLEAR(self->runs[each].taken.notes);
     self->run_count = self->runs_before;
@@ -420,12 +434,41 @@ static int write_out(Rounds *self) {
             }
             take_back(self);
             done = -1;
+        } else if (self->berths[self->writing].syncs) {
+            self->unsynced = self->writing;
         }
     }
     self->part_count = 0;
     self->writing = -1;
     self->written_visits = self->visit_count;
     return done;
+}
+
+/* Sync what must be before anybody is told of it; 0, or -1 if the disk cannot be trusted any more.
+ *
+ * Others may run meanwhile: a file that was written to and is not synced yet keeps its descriptor. */
+static int make_safe(Rounds *self) {
+    if (self->unsynced < 0) return 0;
+    PyObject *number = PyObject_GetAttr(self->berths[self->unsynced].file, name_fd);
+    long fd = number == NULL ? -1 : PyLong_AsLong(number);
+    int64_t began = now_us();
+    int result = -1;
+    Py_XDECREF(number);
+    if (!PyErr_Occurred()) {
+        Py_BEGIN_ALLOW_THREADS
+        while ((result = fdatasync((int)fd)) < 0 && errno == EINTR) continue;
+        Py_END_ALLOW_THREADS
+        if (result < 0) PyErr_SetFromErrno(PyExc_OSError);
+    }
+    self->synced = self->unsynced;
+    self->syncs++;
+    self->syncs_us += now_us() - began;
+    if (result < 0) {
+        self->sync_error = raised();
+        return -1;
+    }
+    self->unsynced = -1;
+    return 0;
 }
 
 /* Send all replies, whose batches are in their files, and forget what was received; whether one could not be sent. */
@@ -606,7 +649,7 @@ static void go_round(Rounds *self, int loop, int64_t limit_us, int64_t idle_us, 
         while (self->heard < self->event_count) {
             if (self->full || !has_room(self)) {
                 write_out(self);
-                if (self->error != NULL || self->prompt) return;
+                if (self->error != NULL || self->prompt || make_safe(self) < 0) return;
                 leave |= answer_all(self);
                 now = now_us();
                 if (self->full || now >= ends) return;
@@ -619,6 +662,10 @@ static void go_round(Rounds *self, int loop, int64_t limit_us, int64_t idle_us, 
             if ((now = now_us()) >= ends) break;
         }
         if (write_out(self) < 0 || self->error != NULL || self->prompt) return;
+        if (self->unsynced >= 0) {
+            if (make_safe(self) < 0) return;
+            now = now_us();
+        }
         leave |= answer_all(self);
         if (self->full || now >= ends) return;
         if (now - looked >= LOOK_US) {
@@ -680,6 +727,14 @@ static PyObject *runs_told(Rounds *self) {
     return all;
 }
 
+/* What was synced to its end or should have been: see `go`. */
+static PyObject *synced_told(Rounds *self) {
+    int is_known = self->synced >= 0 && (self->unsynced < 0 || self->sync_error != NULL);
+    if (!is_known) Py_RETURN_NONE; /* what was written since has to be synced anyway */
+    return Py_BuildValue("(OLLO)", self->berths[self->synced].hosted, (long long)self->syncs, (long long)self->syncs_us,
+                         self->sync_error == NULL ? Py_None : self->sync_error);
+}
+
 static void end_round(Rounds *self) {
     for (int each = 0; each < self->berth_count; each++) {
         Py_CLEAR(self->berths[each].hosted);
@@ -688,12 +743,14 @@ static void end_round(Rounds *self) {
     self->berth_count = self->sender_count = self->run_count = 0;
     Py_CLEAR(self->error);
     Py_CLEAR(self->failed);
+    Py_CLEAR(self->sync_error);
     self->going = 0;
 }
 
 PyDoc_STRVAR(go_doc,
-             "go(loop, limit_us, idle_us, lend, sequence) -> (runs, error, failed, requests, waits): make a round.\n\n"
-             "If it *waits*, nobody was answered since the last write: `answer` or `forget` must follow.");
+             "go(loop, limit_us, idle_us, lend, sequence) -> (runs, error, failed, requests, synced): make a round.\n\n"
+             "Then `answer` or `forget` must follow, for those who wait. *synced* is what was synced to its end, or\n"
+             "should have been: (whose, how often, microseconds, error); None if nothing was.");
 
 static PyObject *go(Rounds *self, PyObject *args) {
     int loop;
@@ -707,16 +764,19 @@ static PyObject *go(Rounds *self, PyObject *args) {
     self->going = 1;
     self->prompt = self->full = 0;
     self->requests = 0;
-    self->writing = -1;
+    self->writing = self->unsynced = self->synced = -1;
+    self->syncs = self->syncs_us = 0;
     self->visit_count = self->written_visits = self->part_count = 0;
     self->received_size = self->copied_size = self->replies_size = 0;
     go_round(self, loop, limit_us, idle_us, lend, sequence);
-    if (self->error != NULL && !self->prompt) answer_all(self); /* those whose batches were written before */
-    PyObject *runs = runs_told(self);
-    PyObject *told = runs == NULL ? NULL
-                                  : Py_BuildValue("(NOOLO)", runs, self->error == NULL ? Py_None : self->error,
-                                                  self->failed == NULL ? Py_None : self->failed,
-                                                  (long long)self->requests, self->visit_count ? Py_True : Py_False);
+    /* Those whose batches were written before. */
+    if (self->error != NULL && !self->prompt && self->sync_error == NULL && make_safe(self) == 0) answer_all(self);
+    PyObject *runs = runs_told(self), *synced = runs == NULL ? NULL : synced_told(self);
+    PyObject *told = synced == NULL ? NULL
+                                    : Py_BuildValue("(OOOLN)", runs, self->error == NULL ? Py_None : self->error,
+                                                    self->failed == NULL ? Py_None : self->failed,
+                                                    (long long)self->requests, synced);
+    Py_XDECREF(runs);
     end_round(self);
     return told;
 }

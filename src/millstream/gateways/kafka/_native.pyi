@@ -8,8 +8,10 @@ from millstream.env.disk import File
 from millstream.gateways.kafka.rounds import Guest
 
 # file, limits; where the log starts, offset, position, position that was indexed, newest and latest time;
-# whether somebody waits for what is written
-Place = tuple[File, tuple[int, int, int, int, int], int, int, int, int, int, int, bool]
+# whether it must be synced before anybody is told, and whether somebody waits for what is written
+Place = tuple[File, tuple[int, int, int, int, int], int, int, int, int, int, int, bool, bool]
+# whose log was synced, how often, how many microseconds that took, and what went wrong
+Synced = tuple[Hosted, int, int, OSError | None]
 # whose log, sender, base and end offset, size, batches, newest time and its offset, notes,
 # base offsets of the last
 Taken = tuple[
@@ -54,7 +56,7 @@ class Rounds:
         lend: Callable[[Hosted], Place | None],
         sequence: Callable[[Hosted, int, int], int],
         /,
-    ) -> tuple[list[Taken], OSError | None, Hosted | None, int, bool]: ...
+    ) -> tuple[list[Taken], OSError | None, Hosted | None, int, Synced | None]: ...
     def answer(self) -> list[Back]: ...
     def forget(self) -> list[Back]: ...
     def release(self) -> list[Back]: ...

@@ -8,8 +8,9 @@ for half a millisecond at the most, and leaves when anybody else wants something
 
 Nothing is kept in two places. The end of a log is *lent* to a round, and what was
 written there is noted in the log when the round is over, before anything else is
-done. Where a sync or a waiting consumer stands between a write and its answer, the
-round ends after the write, and answers when all that is done.
+done. A log that must be synced before anybody is told is synced by the round, where
+the loop would do it too. Where a waiting consumer stands between a write and its
+answer, the round ends after the write, and answers when all that is done.
 """
 
 import asyncio
@@ -18,6 +19,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Final, Protocol, final
 
 from millstream.broker.broker import Broker
+from millstream.broker.produce import Synced
 from millstream.broker.waiting import Hosted
 from millstream.env.busy_poll import epoll_of
 from millstream.env.clock import ticks_us
@@ -71,7 +73,6 @@ class Rounds:
         self._loop = asyncio.get_running_loop()
         self._epoll = epoll_of(self._loop) or -1
         self._syncs = False  # whether the round was lent a log that must be synced
-        self._is_awaited = False  # whether it was lent one that somebody waits on
         self._answered_us = 0.0
         self._lingers = False
         self._slow = 0  # more the more often a guest was not brisk, lately
@@ -147,37 +148,33 @@ class Rounds:
             self._loop.call_soon(self._linger)
 
     def _make(self, idle_us: int) -> bool:
-        """Make rounds, until there is nothing to do for *idle_us*; whether any request was taken."""
-        ends_us = ticks_us() + _LIMIT_US
-        requests, waited = self._go(idle_us)
-        # Where answers wait for a sync, each round is short. Who was woken has his turn before the next one.
-        while waited and not self._is_awaited and ticks_us() < ends_us:
-            waited = self._go(idle_us)[1]
-        if requests:
-            self._answered_us = ticks_us()
-        return requests > 0
-
-    def _go(self, idle_us: int) -> tuple[int, bool]:
-        """Make one round; how many requests it took, and whether their answers had to wait."""
+        """Make a round, until there is nothing to do for *idle_us*; whether any request was taken."""
         native = self._native
-        self._syncs = self._is_awaited = False
+        self._syncs = False
         try:
-            taken, error, failed, requests, waits = native.go(
+            taken, error, failed, requests, synced = native.go(
                 self._epoll, _LIMIT_US, idle_us, self._lend, self._sequence
             )
-            is_safe = self._note(taken, None if failed is None or error is None else (failed, error))
+            is_safe = self._note(taken, None if failed is None or error is None else (failed, error), synced)
         except Exception:
             # What is in the logs may have been answered, and they do not know of it: the next start will.
             log.exception("a round was lost")
             self._broker.give_up("a round was lost; recovery will find what it wrote")
-            requests, waits, is_safe = 0, False, False
+            requests, is_safe = 0, False
         self._calls[_PRODUCE] += requests
         self.requests += requests
         for guest, data, unsent in native.answer() if is_safe else native.forget():
             guest.given_back(data, unsent)
-        return requests, waits
+        if requests:
+            self._answered_us = ticks_us()
+        return requests > 0
 
-    def _note(self, taken: "list[_native.Taken]", failed: tuple[Hosted, OSError] | None) -> bool:
+    def _note(
+        self,
+        taken: "list[_native.Taken]",
+        failed: tuple[Hosted, OSError] | None,
+        synced: "_native.Synced | None",
+    ) -> bool:
         """Tell the logs what was written; whether it is committed, so that whoever waits may be answered."""
         if not taken and failed is None:
             return True
@@ -185,7 +182,7 @@ class Rounds:
             (hosted, Run(0, (), size, batches, base, end, newest, notes, b"", Sender(*sender), lasts))
             for hosted, sender, base, end, size, batches, newest, notes, lasts in taken
         ]
-        self._broker.note_runs(runs, failed)
+        self._broker.note_runs(runs, failed, None if synced is None else Synced(*synced))
         return all(run.end_offset <= hosted.partition.high_watermark for hosted, run in runs)
 
     def _lend(self, hosted: Hosted) -> "_native.Place | None":
@@ -193,7 +190,6 @@ class Rounds:
         if lent is None or (lent.syncs and self._syncs):
             return None  # two syncs one after the other would take longer than side by side
         self._syncs |= lent.syncs
-        self._is_awaited |= hosted.is_awaited
         file, place, log_start_offset, syncs = lent
         return (
             file,
@@ -204,7 +200,8 @@ class Rounds:
             place.indexed_at,
             place.newest_ms,
             place.latest_ms,
-            syncs or hosted.is_awaited,
+            syncs,
+            hosted.is_awaited,
         )
 
     def _sequence(self, hosted: Hosted, producer_id: int, epoch: int) -> int:
