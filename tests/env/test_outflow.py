@@ -12,7 +12,7 @@ import pytest
 
 from millstream.env.disk import File, RealDisk
 from millstream.env.memory import MemoryDisk
-from millstream.env.outflow import Outflow, is_too_large, plug_of, waits_for_disk
+from millstream.env.outflow import Outflow, on_disk, plug_of, waits_for_disk
 from millstream.gateways.config import GatewayConfig
 from millstream.gateways.connection import Connection, Door
 from millstream.storage.segment import Slice
@@ -311,7 +311,9 @@ def test_nothing_goes_past_tls_nor_to_what_is_no_socket() -> None:
             return self.info.get(name)
 
     with socket.socket() as plain:
-        assert plug_of(Wrapped(socket=plain)) is plain
+        plug = plug_of(Wrapped(socket=plain))
+        assert plug is not None
+        assert plug.descriptor == plain.fileno()
         assert plug_of(Wrapped(socket=plain, sslcontext=object())) is None
     assert plug_of(Wrapped(socket=None)) is None
 
@@ -333,7 +335,7 @@ def test_what_could_not_be_begun_is_given_back(tmp_path: Path) -> None:
     short.position = 199_999
 
     with pytest.raises(OSError, match="cut"):
-        Outflow(cast(Any, None), [Slice(file, 0, 100_000, 0), short])
+        Outflow(cast(Any, None), [Slice(file, 0, 100_000, 0), short], 101_000)
     assert file.lent == 0
 
 
@@ -393,4 +395,14 @@ def test_what_is_in_memory_anyway_is_sent_from_there() -> None:
     disk = MemoryDisk(100 << 20)
     file = disk.open("f", create=True)
     file.append(bytes(SIZE))
-    assert not is_too_large([Slice(file, 0, SIZE, 0)])
+    assert on_disk([b"head", Slice(file, 0, SIZE, 0)]) == (0, 0)
+
+
+def test_what_is_on_disk_is_told_with_the_largest_of_its_parts(tmp_path: Path) -> None:
+    file = Uncached(tmp_path / "f", bytes(200_000))
+    parts = [
+        Slice(file, 0, 70_000, 0),
+        Slice(file, 70_000, 100_000, 0),
+        Slice(file, 170_000, 30_000, 0),
+    ]
+    assert on_disk([b"head", *parts]) == (200_000, 100_000)

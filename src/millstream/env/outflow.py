@@ -16,9 +16,9 @@ from typing import Final, Protocol, cast, final
 from millstream.env.disk import Buffer, File
 
 BUFFERS: Final = (bytes, bytearray, memoryview)
-_LARGE_BYTES: Final = 64 << 10  # what is smaller is read: to copy it costs less than a call of its own
-_TINY_BYTES: Final = 4 << 10  # the same of a reply that is too large to be kept
-_KEPT_BYTES: Final = 2 << 20  # of one reply in memory, for a client that may be slow
+LARGE_BYTES: Final = 64 << 10  # what is smaller is read: to copy it costs less than a call of its own
+KEPT_BYTES: Final = 2 << 20  # of one reply in memory, for a client that may be slow
+_TINY_BYTES: Final = 4 << 10  # as `LARGE_BYTES`, of a reply that is too large to be kept
 _MSG_MORE: Final = getattr(socket, "MSG_MORE", 0)  # elsewhere the beginning of a reply leaves by itself
 
 
@@ -40,7 +40,7 @@ class Payload(Protocol):
 Piece = Buffer | Payload
 
 
-class Plug(Protocol):
+class Shown(Protocol):
     """As much as both loops show of a transport's socket."""
 
     @property
@@ -55,6 +55,26 @@ class Plug(Protocol):
     def fileno(self) -> int: ...
 
 
+@final
+class Plug:
+    """The socket of a transport, for who has something to send beside it."""
+
+    __slots__ = ("_kind", "descriptor")
+
+    def __init__(self, shown: Shown) -> None:
+        self.descriptor = shown.fileno()
+        self._kind = int(shown.family), int(shown.type), int(shown.proto)
+
+    def send(self, data: memoryview, *, more: bool) -> int:
+        """How many bytes of *data* the socket takes; it may wait with them if there is *more* to come."""
+        # An object of ours for the socket of another: made for this call, and gone without closing it.
+        own = socket.SocketType(*self._kind, self.descriptor)
+        try:
+            return own.send(data, _MSG_MORE if more else 0)
+        finally:
+            own.detach()
+
+
 class Transport(Protocol):
     def get_extra_info(self, name: str) -> object: ...
 
@@ -66,8 +86,8 @@ def plug_of(transport: Transport) -> Plug | None:
     """
     if not hasattr(os, "sendfile") or transport.get_extra_info("sslcontext") is not None:
         return None
-    plug = transport.get_extra_info("socket")
-    return cast(Plug, plug) if hasattr(plug, "fileno") else None
+    shown = transport.get_extra_info("socket")
+    return Plug(cast(Shown, shown)) if hasattr(shown, "fileno") else None
 
 
 def send_now(descriptor: int, data: bytes) -> int:
@@ -78,31 +98,16 @@ def send_now(descriptor: int, data: bytes) -> int:
         return 0
 
 
-def is_too_large(pieces: Sequence[Piece]) -> bool:
-    """Whether a reply of *pieces* is better left where it is until the client takes it."""
-    size = 0
+def on_disk(pieces: Sequence[Piece]) -> tuple[int, int]:
+    """How many bytes of *pieces* lie in files that can be sent from, and how many in the largest of those."""
+    size = largest = 0
     for piece in pieces:
         if not isinstance(piece, BUFFERS):
             if not piece.file.lends:
-                return False
+                return 0, 0
             size += piece.size
-    return size > _KEPT_BYTES
-
-
-def is_small(pieces: Sequence[Piece]) -> bool:
-    """Whether so little of *pieces* is on disk that none of the questions below need to be asked."""
-    size = 0
-    for piece in pieces:
-        if not isinstance(piece, BUFFERS):
-            size += piece.size
-    return size < _LARGE_BYTES
-
-
-def has_large(pieces: Sequence[Piece]) -> bool:
-    """Whether any of *pieces* is on disk, and so large that `Outflow` would leave it there."""
-    return any(
-        not isinstance(piece, BUFFERS) and piece.size >= _LARGE_BYTES and piece.file.lends for piece in pieces
-    )
+            largest = max(largest, piece.size)
+    return size, largest
 
 
 def waits_for_disk(pieces: Sequence[Piece]) -> bool:
@@ -115,7 +120,7 @@ def waits_for_disk(pieces: Sequence[Piece]) -> bool:
 
 def _waits(payload: Payload) -> bool:
     # Where a range begins and ends was just looked at to find it: only its middle tells.
-    return payload.size >= _LARGE_BYTES and not payload.file.is_cached(payload.position + payload.size // 2)
+    return payload.size >= LARGE_BYTES and not payload.file.is_cached(payload.position + payload.size // 2)
 
 
 @final
@@ -132,13 +137,14 @@ class _Range:
 class Outflow:
     """One reply under way. Its files stay open until `close`: whoever deletes one does not take it away."""
 
-    def __init__(self, plug: Plug, pieces: Sequence[Piece]) -> None:
+    def __init__(self, plug: Plug, pieces: Sequence[Piece], size: int) -> None:
+        """*pieces* have *size* bytes on disk: see `on_disk`."""
         self.is_blocked = False
         self._plug = plug
         self._parts: deque[memoryview | _Range] = deque()
         self._borrowed: list[File] = []
         small: list[Buffer] = []
-        least = _TINY_BYTES if is_too_large(pieces) else _LARGE_BYTES
+        least = _TINY_BYTES if size > KEPT_BYTES else LARGE_BYTES
         try:
             for piece in pieces:
                 if isinstance(piece, BUFFERS):
@@ -172,10 +178,10 @@ class Outflow:
             try:
                 if isinstance(part, _Range):
                     count = min(part.left, most)
-                    sent = os.sendfile(self._plug.fileno(), part.descriptor, part.position, count)
+                    sent = os.sendfile(self._plug.descriptor, part.descriptor, part.position, count)
                     self._sent(part, sent)
                 else:
-                    sent = self._send(part)
+                    sent = self._plug.send(part, more=len(parts) > 1)
                     self._drop(part, sent)
                 most -= sent
             except BlockingIOError:
@@ -203,15 +209,6 @@ class Outflow:
     def _add(self, small: list[Buffer]) -> None:
         if small:
             self._parts.append(memoryview(small[0] if len(small) == 1 else b"".join(small)))
-
-    def _send(self, data: memoryview) -> int:
-        # An object of ours for the socket of another: made for this call, and gone without closing it.
-        plug = self._plug
-        own = socket.socket(plug.family, plug.type, plug.proto, fileno=plug.fileno())
-        try:
-            return own.send(data, _MSG_MORE if len(self._parts) > 1 else 0)
-        finally:
-            own.detach()
 
     def _sent(self, part: _Range, count: int) -> None:
         if not count:

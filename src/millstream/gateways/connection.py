@@ -20,12 +20,12 @@ from millstream.env.busy_poll import BusyPoll
 from millstream.env.disk import Buffer
 from millstream.env.outflow import (
     BUFFERS,
+    KEPT_BYTES,
+    LARGE_BYTES,
     Outflow,
     Piece,
     Plug,
-    has_large,
-    is_small,
-    is_too_large,
+    on_disk,
     plug_of,
     read_whole,
     send_now,
@@ -85,10 +85,8 @@ class Crowd:
         self._in_turn = 0  # large replies that this turn of the loop sends
         self._before = 0  # and the last one that sent any
 
-    def is_waiting(self, pieces: Sequence[Piece]) -> bool:
-        """A reply of *pieces* is to be sent: whether it is a large one, and not the only one lately."""
-        if not has_large(pieces):
-            return False
+    def is_waiting(self) -> bool:
+        """A large reply is to be sent: whether it is not the only one lately."""
         self._in_turn += 1
         if self._in_turn == 1:
             asyncio.get_running_loop().call_soon(self._turn_over)
@@ -258,7 +256,7 @@ class Connection(asyncio.BufferedProtocol, ABC):
         self.transport.set_write_buffer_limits(high=_WRITE_HIGH_BYTES)
         self._plug = plug_of(self.transport)
         if self._plug is not None:
-            self._descriptor = self._plug.fileno()
+            self._descriptor = self._plug.descriptor
 
     def connection_lost(self, error: Exception | None) -> None:
         self.door.gone(self)
@@ -386,11 +384,15 @@ class Connection(asyncio.BufferedProtocol, ABC):
 
     def _begin_outflow(self, transport: asyncio.Transport, pieces: Sequence[Piece]) -> bool:
         """Whether the reply of *pieces* goes straight from the disk to the socket."""
-        if self._plug is None or is_small(pieces) or transport.get_write_buffer_size():
+        if self._plug is None:
             return False
-        if not is_too_large(pieces) and not waits_for_disk(pieces) and not self.door.crowd.is_waiting(pieces):
+        size, largest = on_disk(pieces)
+        if size < LARGE_BYTES or transport.get_write_buffer_size():
             return False
-        self._outflow = Outflow(self._plug, pieces)
+        is_crowded = largest >= LARGE_BYTES and self.door.crowd.is_waiting()
+        if not is_crowded and size <= KEPT_BYTES and not waits_for_disk(pieces):
+            return False
+        self._outflow = Outflow(self._plug, pieces, size)
         return True
 
     def _flow_on(self, transport: asyncio.Transport) -> bool:
