@@ -3,6 +3,7 @@
 import asyncio
 import os
 import socket
+import time
 from collections.abc import Awaitable, Callable, Coroutine
 from pathlib import Path
 from random import Random
@@ -316,6 +317,28 @@ def test_nothing_goes_past_tls_nor_to_what_is_no_socket() -> None:
         assert plug.descriptor == plain.fileno()
         assert plug_of(Wrapped(socket=plain, sslcontext=object())) is None
     assert plug_of(Wrapped(socket=None)) is None
+
+
+def test_a_programs_time_out_for_its_sockets_is_not_for_ours() -> None:
+    class Shown:
+        def get_extra_info(self, name: str) -> object:
+            return ours if name == "socket" else None
+
+    ours, theirs = socket.socketpair()
+    ours.setblocking(False)
+    socket.setdefaulttimeout(60)
+    try:
+        plug = plug_of(Shown())
+        assert plug is not None
+        began = time.monotonic()
+        with pytest.raises(BlockingIOError):
+            while True:
+                plug.send(memoryview(bytes(1 << 16)), more=False)
+        assert time.monotonic() - began < 30
+    finally:
+        socket.setdefaulttimeout(None)
+        ours.close()
+        theirs.close()
 
 
 def test_small_and_cached_parts_do_not_wait_for_the_disk(tmp_path: Path) -> None:

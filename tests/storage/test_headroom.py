@@ -53,6 +53,17 @@ def test_is_not_made_before_it_has_shown_to_be_worth_it() -> None:
     assert left_bytes(disk, log) == log.size_bytes
 
 
+def test_syncs_that_are_told_together_count_one_by_one() -> None:
+    disk = sim_disk()
+    log = open_log(open_store(disk), LARGE)
+    for _ in range(ENOUGH):
+        for _ in range(3):
+            append(log, size=_SMALL_BYTES // 2)
+            sync(log)
+        log.lay_headroom(lambda size: True, 3)
+    assert left_bytes(disk, log) > log.size_bytes + _SMALL_BYTES
+
+
 def test_is_not_made_where_all_would_be_written_twice() -> None:
     disk = sim_disk()
     log = open_log(open_store(disk), LARGE)

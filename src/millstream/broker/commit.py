@@ -94,7 +94,7 @@ class Commit:
             sync.was_run()
         else:
             error = sync.failed(error)
-        self._done(hosted, sync, took_us / times, error)
+        self._done(hosted, sync, took_us / times, error, times)
 
     def _take_over(self, hosted: Hosted) -> None:
         """Nothing but *hosted* is synced now; who waits for one that is due is served as well."""
@@ -163,7 +163,9 @@ class Commit:
         if not future.cancelled():
             self._done(hosted, sync, *future.result())
 
-    def _done(self, hosted: Hosted, sync: Sync, took_us: float, error: OSError | None) -> None:
+    def _done(
+        self, hosted: Hosted, sync: Sync, took_us: float, error: OSError | None, times: int = 1
+    ) -> None:
         if not isinstance(sync, WideSync):
             usual_us = took_us if self._usual_us is None else self._usual_us
             self._usual_us = usual_us + (took_us - usual_us) * _WEIGHT
@@ -184,7 +186,7 @@ class Commit:
             else:
                 # Not from here: who was told may have appended more, and would be told of it in this call.
                 self._start_soon(hosted)
-        if log.lay_headroom(self._may_take):  # who waited was told before
+        if log.lay_headroom(self._may_take, times):  # who waited was told before
             self._roomy[hosted] = None
 
     def _end(self, hosted: Hosted) -> None:

@@ -120,11 +120,14 @@ class Produce:
         for hosted, run in runs:
             hosted.partition.log.note_run(run)
             self._count(hosted, run, now_ms)
+        if synced is not None and synced.error is not None:
+            self._commit.synced(*synced)  # and nothing is done to that disk any more
+            return
         if failed is not None:  # before anybody is told of anything, and may append more
             self._take_back(*failed)
         for hosted in dict.fromkeys(hosted for hosted, _ in runs):
             if synced is not None and hosted is synced.hosted:
-                self._commit.synced(hosted, synced.times, synced.took_us, synced.error)
+                self._commit.synced(*synced)
             else:
                 self._commit.at_once(hosted)
 

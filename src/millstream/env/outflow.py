@@ -19,6 +19,7 @@ BUFFERS: Final = (bytes, bytearray, memoryview)
 LARGE_BYTES: Final = 64 << 10  # what is smaller is read: to copy it costs less than a call of its own
 KEPT_BYTES: Final = 2 << 20  # of one reply in memory, for a client that may be slow
 _TINY_BYTES: Final = 4 << 10  # as `LARGE_BYTES`, of a reply that is too large to be kept
+_NEVER_WAITS: Final = getattr(socket, "SOCK_NONBLOCK", 0)
 _MSG_MORE: Final = getattr(socket, "MSG_MORE", 0)  # elsewhere the beginning of a reply leaves by itself
 
 
@@ -63,7 +64,8 @@ class Plug:
 
     def __init__(self, shown: Shown) -> None:
         self.descriptor = shown.fileno()
-        self._kind = int(shown.family), int(shown.type), int(shown.proto)
+        # Whatever a program has set as the time-out of its sockets: this one must never wait.
+        self._kind = int(shown.family), int(shown.type) | _NEVER_WAITS, int(shown.proto)
 
     def send(self, data: memoryview, *, more: bool) -> int:
         """How many bytes of *data* the socket takes; it may wait with them if there is *more* to come."""

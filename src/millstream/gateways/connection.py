@@ -85,7 +85,7 @@ class Crowd:
         self._in_turn = 0  # large replies that this turn of the loop sends
         self._before = 0  # and the last one that sent any
 
-    def is_waiting(self) -> bool:
+    def one_more(self) -> bool:
         """A large reply is to be sent: whether it is not the only one lately."""
         self._in_turn += 1
         if self._in_turn == 1:
@@ -389,7 +389,7 @@ class Connection(asyncio.BufferedProtocol, ABC):
         size, largest = on_disk(pieces)
         if size < LARGE_BYTES or transport.get_write_buffer_size():
             return False
-        is_crowded = largest >= LARGE_BYTES and self.door.crowd.is_waiting()
+        is_crowded = largest >= LARGE_BYTES and self.door.crowd.one_more()
         if not is_crowded and size <= KEPT_BYTES and not waits_for_disk(pieces):
             return False
         self._outflow = Outflow(self._plug, pieces, size)

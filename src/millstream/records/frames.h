@@ -298,12 +298,13 @@ static int sender_of(PyObject *tuple, Sender *s) {
 
 /* Appending */
 
-static PyObject *name_fd, *name_written; /* of a `RealFile` */
+static PyObject *name_fd, *name_written, *name_native; /* of a `RealFile` */
 
 static int append_ready(void) {
     name_fd = PyUnicode_InternFromString("fd");
     name_written = PyUnicode_InternFromString("written");
-    return name_fd == NULL || name_written == NULL ? -1 : 0;
+    name_native = PyUnicode_InternFromString("native");
+    return name_fd == NULL || name_written == NULL || name_native == NULL ? -1 : 0;
 }
 
 #ifndef _WIN32

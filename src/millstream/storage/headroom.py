@@ -40,18 +40,23 @@ class Headroom:
     def is_laid(self) -> bool:
         return self._end > 0
 
-    def synced(self, size_bytes: int, most_bytes: int, may_take: Callable[[int], bool]) -> None:
-        """The file was synced, and has *size_bytes* by now; it will not have more than *most_bytes*.
+    def synced(
+        self, size_bytes: int, most_bytes: int, may_take: Callable[[int], bool], *, times: int = 1
+    ) -> None:
+        """The file was synced, so many *times* since we were told, and has *size_bytes* by now.
+
+        It will not have more than *most_bytes*.
 
         *may_take* is asked whether the disk has so much to spare.
         """
         self._is_idle = False
         grown = size_bytes - self._synced_bytes
+        each = grown // times
         self._synced_bytes = size_bytes
-        self._small = self._small + 1 if 0 < grown <= _SMALL_BYTES else 0
+        self._small = self._small + times if grown > 0 and each <= _SMALL_BYTES else 0
         if self._small < _OFTEN or self._end - size_bytes >= grown:
             return
-        end = min(size_bytes + min(max(grown * _SYNCS, _LEAST_BYTES), _MOST_BYTES), most_bytes)
+        end = min(size_bytes + min(max(each * _SYNCS, _LEAST_BYTES), _MOST_BYTES), most_bytes)
         if end - size_bytes >= grown and may_take(end - size_bytes):
             self._end = end
             self.was_laid = True

@@ -423,8 +423,8 @@ class Log:
         self._new_directory = False
         self._chain.drop_below(self.start_offset, self.config.file_delete_delay_ms)
 
-    def lay_headroom(self, may_take: Callable[[int], bool]) -> bool:
-        """After a sync: see that the next is as quick as can be, if the disk *may_take* what that needs.
+    def lay_headroom(self, may_take: Callable[[int], bool], times: int = 1) -> bool:
+        """After a sync, or so many *times*: see that the next is quick, if the disk *may_take* that.
 
         Whether there is headroom now, of which `tick_headroom` is to be told the time.
         """
@@ -434,7 +434,7 @@ class Log:
         if self._headroom is None or self._headroom.file is not active.file:
             self._headroom = Headroom(active.file, active.size_bytes)
         else:
-            self._headroom.synced(active.size_bytes, self.config.segment_bytes, may_take)
+            self._headroom.synced(active.size_bytes, self.config.segment_bytes, may_take, times=times)
         return self._headroom.is_laid
 
     def tick_headroom(self) -> bool:

@@ -22,9 +22,10 @@ from tests.gateways.kafka.test_lanes import _all_of, counted, produce
 from tests.storage.test_runs_on_disk import no_file_larger_than
 
 from millstream.broker.broker import Broker
+from millstream.broker.produce import Synced
 from millstream.broker.topics import NewTopic
 from millstream.broker.waiting import Hosted
-from millstream.env.disk import DiskFailed, RealDisk, RealFile
+from millstream.env.disk import DiskFailed, File, RealDisk, RealFile
 from millstream.gateways.config import GatewayConfig
 from millstream.gateways.connection import Door
 from millstream.gateways.kafka import rounds as rounds_module
@@ -32,7 +33,7 @@ from millstream.gateways.kafka.connection import Dispatches, KafkaConnection
 from millstream.gateways.kafka.dispatch import Dispatch
 from millstream.gateways.kafka.faults import Faults, FaultyDispatch
 from millstream.gateways.kafka.rounds import NATIVE, Rounds
-from millstream.records.runs import Sender
+from millstream.records.runs import NOBODY, Run, Sender
 from millstream.wire.apis import RequestHeader
 from millstream.wire.frame import request_frame
 from millstream.wire.messages.metadata import MetadataRequest
@@ -458,6 +459,65 @@ def test_nobody_is_answered_after_a_sync_that_failed(
         run(tell())
     assert [type(each) for each in seen[:3]] == [ConnectionError, ConnectionError, DiskFailed]
     assert seen[3:] == [2 * STEADY + good]
+
+
+def test_nobody_is_answered_once_another_sync_has_failed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of some other file, in a thread, while the round waits for its own."""
+    seen: list[object] = []
+
+    async def tell() -> None:
+        async with serving(tmp_path, flush_policy="fsync") as desk:
+            client = await desk.guest()
+            file = desk.hosted.partition.log.segments[-1].file
+            asked: list[RealFile] = []
+
+            def native(of: RealFile) -> File | None:
+                asked.extend([of] if of is file else [])
+                if len(asked) == 2:  # the first time it was lent
+                    of._disk.fail(OSError(5, "another file's"))
+                return of if of._disk.failure is None else None
+
+            with monkeypatch.context() as patch:
+                patch.setattr(RealFile, "native", property(native))
+                await client.send(produce(90))
+                seen.extend(await asyncio.gather(client.replies(1), return_exceptions=True))
+            seen.append(desk.broker.broken.result())
+            seen.append(desk.hosted.partition.high_watermark)
+
+    with pytest.raises(DiskFailed):  # so does the goodbye
+        run(tell())
+    assert [type(each) for each in seen[:2]] == [ConnectionError, DiskFailed]
+    assert seen[2] == STEADY
+
+
+def test_after_a_failed_sync_nothing_is_done_to_the_disk_any_more(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not even to take back a write that failed as well."""
+    calls: list[str] = []
+
+    async def tell() -> None:
+        async with serving(tmp_path, flush_policy="fsync") as desk:
+            await desk.guest()
+            hosted = desk.hosted
+            lent = desk.broker.lend(hosted)
+            assert lent is not None
+            base = lent.place.base_offset
+            written = Run(0, (), 100, 1, base, base + 1, (lent.place.newest_ms, -1), (), b"", NOBODY, ())
+            with monkeypatch.context() as patch:
+                for name in ("ftruncate", "fdatasync", "fsync"):
+                    patch.setattr(os, name, lambda *_, name=name: calls.append(name))
+                failed = hosted, OSError(28, "full")
+                desk.broker.note_runs(
+                    [(hosted, written)], failed, Synced(hosted, 1, 100, OSError(5, "broken"))
+                )
+            calls.append(str(desk.broker.broken.done()))
+
+    with pytest.raises(DiskFailed):
+        run(tell())
+    assert calls == ["True"]
 
 
 @pytest.mark.parametrize("policy", POLICIES)

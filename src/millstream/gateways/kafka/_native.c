@@ -444,26 +444,37 @@ static int write_out(Rounds *self) {
     return done;
 }
 
+/* Whether the disk of *file*, which was just synced, is still to be trusted: another sync may have failed meanwhile. */
+static int is_trusted(PyObject *file) {
+    PyObject *native = PyObject_GetAttr(file, name_native);
+    int is = native != NULL && native != Py_None;
+    Py_XDECREF(native);
+    if (!is) errno = EIO;
+    return is;
+}
+
 /* Sync what must be before anybody is told of it; 0, or -1 if the disk cannot be trusted any more.
  *
  * Others may run meanwhile: a file that was written to and is not synced yet keeps its descriptor. */
 static int make_safe(Rounds *self) {
     if (self->unsynced < 0) return 0;
-    PyObject *number = PyObject_GetAttr(self->berths[self->unsynced].file, name_fd);
+    PyObject *file = self->berths[self->unsynced].file, *number = PyObject_GetAttr(file, name_fd);
     long fd = number == NULL ? -1 : PyLong_AsLong(number);
     int64_t began = now_us();
-    int result = -1;
+    int result;
     Py_XDECREF(number);
-    if (!PyErr_Occurred()) {
-        Py_BEGIN_ALLOW_THREADS
-        while ((result = fdatasync((int)fd)) < 0 && errno == EINTR) continue;
-        Py_END_ALLOW_THREADS
-        if (result < 0) PyErr_SetFromErrno(PyExc_OSError);
-    }
+    Py_BEGIN_ALLOW_THREADS
+    while ((result = fdatasync((int)fd)) < 0 && errno == EINTR) continue;
+    Py_END_ALLOW_THREADS
+    int is_safe = result == 0 && is_trusted(file);
     self->synced = self->unsynced;
     self->syncs++;
     self->syncs_us += now_us() - began;
-    if (result < 0) {
+    if (!is_safe) {
+        int problem = errno;
+        PyErr_Clear();
+        errno = problem;
+        PyErr_SetFromErrno(PyExc_OSError);
         self->sync_error = raised();
         return -1;
     }
@@ -750,7 +761,7 @@ static void end_round(Rounds *self) {
 PyDoc_STRVAR(go_doc,
              "go(loop, limit_us, idle_us, lend, sequence) -> (runs, error, failed, requests, synced): make a round.\n\n"
              "Then `answer` or `forget` must follow, for those who wait. *synced* is what was synced to its end, or\n"
-             "should have been: (whose, how often, microseconds, error); None if nothing was.");
+             "should have been: (whose, how often, microseconds, error); None if nothing was, or not all is.");
 
 static PyObject *go(Rounds *self, PyObject *args) {
     int loop;
