@@ -211,7 +211,7 @@ def judge(results: Results, goal: Goal, ours: str, asked: float) -> Verdict:
     ]
     worst, row = (max if goal.at_most else min)(seen, key=lambda each: each[0].median)
     return Verdict(
-        goal, ours, asked, row, worst, all(met), sum(met), len(met), _note(results, goal, ours, row)
+        goal, ours, asked, row, worst, all(met), sum(met), len(met), _note(results, goal, ours, row, asked)
     )
 
 
@@ -264,7 +264,11 @@ def _client_limits(results: Results, goal: Goal, ours: str, key: str) -> bool:
     return client >= _CLIENT_IS_THE_LIMIT and server < client
 
 
-def _note(results: Results, goal: Goal, ours: str, key: str) -> str:
+def _note(results: Results, goal: Goal, ours: str, key: str, asked: float) -> str:
+    if goal.beside and goal.beside != _FLOOR:
+        floor = _seen(results, goal, _FLOOR, key)
+        # What the system calls alone do not reach is not for us to reach.
+        return "" if floor is None or _holds(goal, floor.median, asked) else f"{_FLOOR}: {floor}x"
     if goal.over and (floor := _seen(results, goal, _FLOOR, key)) is not None:
         return f"{_FLOOR}: {floor}x"
     if not goal.client_may_limit:

@@ -42,14 +42,17 @@ def verdicts(judged: Sequence[Verdict]) -> Table:
     for verdict in judged:
         by_goal.setdefault(verdict.goal, {})[verdict.ours] = verdict
     for goal, each in by_goal.items():
-        decisive = {
-            verdict.row: verdict.note for verdict in each.values() if verdict.rows > 1 or verdict.note
-        }
+        decisive = dict.fromkeys(
+            text
+            for verdict in each.values()
+            for text in (verdict.row if verdict.rows > 1 else "", verdict.note)
+            if text
+        )
         made.add_row(
             goal.beside or "itself",
             goal.about,
             *(_verdict(each.get(ours)) for ours in (PLAIN, COMPILED)),
-            "\n".join(note or row for row, note in decisive.items()),
+            "\n".join(decisive),
         )
     return made
 

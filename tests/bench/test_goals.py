@@ -49,6 +49,16 @@ def test_what_was_not_measured_is_not_judged() -> None:
     assert judged(alone, [QUICK, AHEAD]) == []
 
 
+def test_it_is_told_when_the_system_calls_alone_fall_short_too() -> None:
+    found = results(
+        work_a=[(COMPILED, 15.0), (PLAIN, 15.0), ("Kafka", 10.0), ("C floor", 18.0)],
+    )
+
+    told = {verdict.ours: verdict.note for verdict in judged(found, [AHEAD])}
+
+    assert told == {COMPILED: "C floor: 1.8 (1.8–1.8)x", PLAIN: ""}
+
+
 def test_growth_is_our_own_figure_by_our_own() -> None:
     goal = Goal(about="x", rows="large", over="small", plain=1.1, compiled=1.1, at_most=True, cost=True)
     found = results(large=[(COMPILED, 10.0), ("Kafka", 1.0)], small=[(COMPILED, 20.0), ("Kafka", 20.0)])
