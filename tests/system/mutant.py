@@ -84,4 +84,6 @@ def command(rule: str) -> tuple[str, ...]:
 
 if __name__ == "__main__":
     MUTANTS[sys.argv[1]]()
+    if sys.argv[1] != "none":
+        os.environ["MILLSTREAM_NATIVE_ENABLE"] = "false"  # native code syncs whatever is changed here
     main(sys.argv[2:])
