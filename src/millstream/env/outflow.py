@@ -1,9 +1,9 @@
-"""Replies that go from the disk to a socket without passing through this process.
+"""Large replies, sent beside the transport, which must have nothing of its own to send meanwhile.
 
-What is not in the page cache yet is handed to the socket by `sendfile`, beside
-the transport, which must have nothing of its own to send meanwhile. What is
-there is better read: the one who receives it finds it in the processor's cache.
-But a large reply would have to be kept until a slow client has taken all of it.
+What is in the page cache is read and sent: the one who receives it finds it in
+the processor's cache. What is not there yet is handed to the socket by `sendfile`,
+without passing through this process. Nothing is kept for a client that is slow:
+what its socket does not take stays in the file.
 """
 
 import errno
@@ -18,6 +18,7 @@ from millstream.env.disk import Buffer, File
 BUFFERS: Final = (bytes, bytearray, memoryview)
 LARGE_BYTES: Final = 64 << 10  # what is smaller is read: to copy it costs less than a call of its own
 KEPT_BYTES: Final = 2 << 20  # of one reply in memory, for a client that may be slow
+_READ_BYTES: Final = 1 << 20  # at a time: more would be in no cache by then
 _TINY_BYTES: Final = 4 << 10  # as `LARGE_BYTES`, of a reply that is too large to be kept
 _NEVER_WAITS: Final = getattr(socket, "SOCK_NONBLOCK", 0)
 _MSG_MORE: Final = getattr(socket, "MSG_MORE", 0)  # elsewhere the beginning of a reply leaves by itself
@@ -100,16 +101,15 @@ def send_now(descriptor: int, data: bytes) -> int:
         return 0
 
 
-def on_disk(pieces: Sequence[Piece]) -> tuple[int, int]:
-    """How many bytes of *pieces* lie in files that can be sent from, and how many in the largest of those."""
-    size = largest = 0
+def on_disk(pieces: Sequence[Piece]) -> int:
+    """How many bytes of *pieces* lie in files that can be sent from."""
+    size = 0
     for piece in pieces:
         if not isinstance(piece, BUFFERS):
             if not piece.file.lends:
-                return 0, 0
+                return 0
             size += piece.size
-            largest = max(largest, piece.size)
-    return size, largest
+    return size
 
 
 def waits_for_disk(pieces: Sequence[Piece]) -> bool:
@@ -139,10 +139,14 @@ class _Range:
 class Outflow:
     """One reply under way. Its files stay open until `close`: whoever deletes one does not take it away."""
 
-    def __init__(self, plug: Plug, pieces: Sequence[Piece], size: int) -> None:
-        """*pieces* have *size* bytes on disk: see `on_disk`."""
+    def __init__(self, plug: Plug, pieces: Sequence[Piece], size: int, *, reads: bool) -> None:
+        """*pieces* have *size* bytes on disk: see `on_disk`.
+
+        It *reads* what is there, as long as the socket takes all of it.
+        """
         self.is_blocked = False
         self._plug = plug
+        self._reads = reads
         self._parts: deque[memoryview | _Range] = deque()
         self._borrowed: list[File] = []
         small: list[Buffer] = []
@@ -179,8 +183,7 @@ class Outflow:
             part = parts[0]
             try:
                 if isinstance(part, _Range):
-                    count = min(part.left, most)
-                    sent = os.sendfile(self._plug.descriptor, part.descriptor, part.position, count)
+                    sent = self._send_range(part, min(part.left, most))
                     self._sent(part, sent)
                 else:
                     sent = self._plug.send(part, more=len(parts) > 1)
@@ -190,6 +193,15 @@ class Outflow:
                 self.is_blocked = True
                 return False
         return not parts
+
+    def _send_range(self, part: _Range, most: int) -> int:
+        if not self._reads:
+            return os.sendfile(self._plug.descriptor, part.descriptor, part.position, most)
+        self._reads = False  # if that raises, too: what is read for a client that is slow is read in vain
+        data = os.pread(part.descriptor, min(most, _READ_BYTES), part.position)
+        sent = self._plug.send(memoryview(data), more=len(self._parts) > 1 or len(data) < part.left)
+        self._reads = sent == len(data)
+        return sent
 
     def take(self, most: int) -> bytes:
         """The next bytes, up to *most* of them, for somebody else to send."""

@@ -20,7 +20,6 @@ from millstream.env.busy_poll import BusyPoll
 from millstream.env.disk import Buffer
 from millstream.env.outflow import (
     BUFFERS,
-    KEPT_BYTES,
     LARGE_BYTES,
     Outflow,
     Piece,
@@ -76,28 +75,6 @@ class Replies(Reply):
 
 
 @final
-class Crowd:
-    """Whether several clients wait for much at the same time, so that it is we who are too slow for them."""
-
-    __slots__ = ("_before", "_in_turn")
-
-    def __init__(self) -> None:
-        self._in_turn = 0  # large replies that this turn of the loop sends
-        self._before = 0  # and the last one that sent any
-
-    def one_more(self) -> bool:
-        """A large reply is to be sent: whether it is not the only one lately."""
-        self._in_turn += 1
-        if self._in_turn == 1:
-            asyncio.get_running_loop().call_soon(self._turn_over)
-        return self._in_turn > 1 or self._before > 1
-
-    def _turn_over(self) -> None:
-        self._before = self._in_turn
-        self._in_turn = 0
-
-
-@final
 class Door:
     """One listener's connections and what they share."""
 
@@ -117,7 +94,6 @@ class Door:
         self.refused = 0
         self.budget = Budget(config().queued_max_bytes)
         self.busy_poll = BusyPoll(config().busy_poll_us)
-        self.crowd = Crowd()
         # One for all: what is received is taken from it before the next connection is served.
         # It takes up memory as it is first used.
         self.scratch = memoryview(mmap(-1, _SCRATCH_BYTES))
@@ -383,16 +359,13 @@ class Connection(asyncio.BufferedProtocol, ABC):
         return size
 
     def _begin_outflow(self, transport: asyncio.Transport, pieces: Sequence[Piece]) -> bool:
-        """Whether the reply of *pieces* goes straight from the disk to the socket."""
+        """Whether the reply of *pieces* goes to the socket beside the transport."""
         if self._plug is None:
             return False
-        size, largest = on_disk(pieces)
+        size = on_disk(pieces)
         if size < LARGE_BYTES or transport.get_write_buffer_size():
             return False
-        is_crowded = largest >= LARGE_BYTES and self.door.crowd.one_more()
-        if not is_crowded and size <= KEPT_BYTES and not waits_for_disk(pieces):
-            return False
-        self._outflow = Outflow(self._plug, pieces, size)
+        self._outflow = Outflow(self._plug, pieces, size, reads=not waits_for_disk(pieces))
         return True
 
     def _flow_on(self, transport: asyncio.Transport) -> bool:
