@@ -99,6 +99,11 @@ class Hosted:
         """Whether anybody waits on it."""
         return self._parked is not None or self._acks is not None
 
+    @property
+    def has_readers_waiting(self) -> bool:
+        """Whether any of them would read what comes next."""
+        return self._parked is not None
+
     def unpark(self, parked: Sleeper) -> None:
         if self._parked is not None:
             self._parked.pop(parked, None)

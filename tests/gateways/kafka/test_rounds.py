@@ -547,24 +547,51 @@ def test_a_write_that_stops_half_way_takes_nothing_with_it_that_was_answered(
     run(tell())
 
 
+async def _reads(desk: Desk, offset: int) -> list[bytes | None]:
+    """What comes next for a consumer that has waited for it."""
+    found = await desk.broker.read(
+        SESSION, "t", 0, offset, max_records=10, max_bytes=1 << 20, max_wait_ms=30_000
+    )
+    return [record.value for record in found.records]
+
+
 def test_a_consumer_that_waits_is_told_before_the_next_request(tmp_path: Path) -> None:
     async def tell() -> None:
         async with serving(tmp_path, flush_policy="os", linger_us=100_000) as desk:
             client = await desk.guest()
             for turn in range(20):
-                waits = asyncio.ensure_future(
-                    desk.broker.read(
-                        SESSION, "t", 0, STEADY + turn, max_records=10, max_bytes=1 << 20, max_wait_ms=30_000
-                    )
-                )
+                waits = asyncio.ensure_future(_reads(desk, STEADY + 2 * turn))
                 await asyncio.sleep(0)
-                await client.send(produce(turn, b"%d" % turn))
-                found = await waits
-                assert [record.value for record in found.records] == [b"%d" % turn]
-                await client.replies(1)
-            assert desk.rounds.requests >= 20
+                await client.send(produce(turn, b"%d" % turn) + produce(turn, b"again"))
+                assert await waits == [b"%d" % turn, b"again"]
+                await client.replies(2)
+            assert desk.rounds.requests >= 40
 
     run(tell())
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("new_loop", LOOPS)
+def test_who_writes_one_by_one_what_a_consumer_waits_for_is_left_to_the_loop(
+    tmp_path: Path, new_loop: Loop, policy: str
+) -> None:
+    async def tell() -> None:
+        async with serving(tmp_path, flush_policy=policy) as desk:
+            client = await desk.guest()
+            guests = []
+            for turn in range(60):
+                waits = asyncio.ensure_future(_reads(desk, STEADY + turn))
+                await asyncio.sleep(0)
+                await client.ask(produce(turn, b"%d" % turn))
+                assert await waits == [b"%d" % turn]
+                guests.append(desk.rounds.guests)
+            assert 1 in guests[:8]
+            assert 1 not in guests[20:]
+            for turn in range(60, 80):  # nobody waits any more
+                await client.ask(produce(turn, b"%d" % turn))
+            assert desk.rounds.guests == 1
+
+    run(tell(), new_loop)
 
 
 @pytest.mark.parametrize("new_loop", LOOPS)

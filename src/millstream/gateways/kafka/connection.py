@@ -287,6 +287,9 @@ class KafkaConnection(Connection):
         is_brisk = self.door.busy_poll.gap_us < rounds.brisk_us or rounds.is_brisk
         # Who came back once is not taken again for one burst.
         together = 1 if self._was_given_back else self._together
+        # Where a consumer waits for each message, a round would end with each: there is nothing to save.
+        if together == 1 and lane.hosted is not None and lane.hosted.has_readers_waiting:
+            is_brisk = False
         # Two slow ones may be in step for a while. Who sends several at once is in a hurry anyway.
         self._brisk = self._brisk + (1 if together == 1 else _HURRIES * together) if is_brisk else 0
         if self._brisk < rounds.brisk_requests:

@@ -73,6 +73,7 @@ class Rounds:
         self._loop = asyncio.get_running_loop()
         self._epoll = epoll_of(self._loop) or -1
         self._syncs = False  # whether the round was lent a log that must be synced
+        self._has_readers = False  # or one that a consumer waits for
         self._answered_us = 0.0
         self._lingers = False
         self._slow = 0  # more the more often a guest was not brisk, lately
@@ -126,9 +127,12 @@ class Rounds:
     def _ready(self) -> None:
         """A guest has sent something."""
         after_us = ticks_us() - self._answered_us
-        if not self._make(0):
+        requests = self._make(0)
+        if not requests:
             return
-        self._slow = max(self._slow - 1, 0) if after_us < self.brisk_us else self._slow + _SLOW_STEP
+        # A round of one request, for which a consumer waits, has saved nothing.
+        is_brisk = after_us < self.brisk_us and not (requests == 1 and self._has_readers)
+        self._slow = max(self._slow - 1, 0) if is_brisk else self._slow + _SLOW_STEP
         if self._slow >= _SLOW:
             self._release()
         elif after_us < self._linger_us and not self._lingers:
@@ -143,14 +147,14 @@ class Rounds:
 
     def _linger(self) -> None:
         """Wait for the next request awake, as long as they come that soon."""
-        self._lingers = self._make(self._linger_us)
+        self._lingers = self._make(self._linger_us) > 0
         if self._lingers:
             self._loop.call_soon(self._linger)
 
-    def _make(self, idle_us: int) -> bool:
-        """Make a round, until there is nothing to do for *idle_us*; whether any request was taken."""
+    def _make(self, idle_us: int) -> int:
+        """Make a round, until there is nothing to do for *idle_us*; how many requests it took."""
         native = self._native
-        self._syncs = False
+        self._syncs = self._has_readers = False
         try:
             taken, error, failed, requests, synced = native.go(
                 self._epoll, _LIMIT_US, idle_us, self._lend, self._sequence
@@ -167,7 +171,7 @@ class Rounds:
             guest.given_back(data, unsent)
         if requests:
             self._answered_us = ticks_us()
-        return requests > 0
+        return requests
 
     def _note(
         self,
@@ -190,6 +194,7 @@ class Rounds:
         if lent is None or (lent.syncs and self._syncs):
             return None  # two syncs one after the other would take longer than side by side
         self._syncs |= lent.syncs
+        self._has_readers |= hosted.has_readers_waiting
         file, place, log_start_offset, syncs = lent
         return (
             file,
