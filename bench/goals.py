@@ -172,6 +172,14 @@ GOALS: Final[tuple[Goal, ...]] = (
         over="librdkafka, produce",
         plain=0.8,
         compiled=0.8,
+        client_may_limit=True,  # over one it keeps to few batches: over many it has more to do itself
+    ),
+    Goal(
+        about="pace of a Java producer over 1,000 partitions, by that over one",
+        rows="Java, produce over 1,000 partitions",
+        over="Java, produce",
+        plain=0.8,
+        compiled=0.8,
     ),
     Goal(
         about="pace of 1,000 connections, by that of 8",

@@ -41,6 +41,7 @@ def workloads(*, quick: bool) -> list[Workload]:
     if not quick:
         made.append(_spread("librdkafka", _librdkafka, _install_librdkafka, count))
         made.append(_both("Java", _java, jars, count))
+        made.append(_spread("Java", _java, jars, count))
     return made
 
 
