@@ -190,22 +190,6 @@ def _own_descriptors() -> list[int]:
     return found
 
 
-def test_what_was_dropped_from_the_cache_is_known_to_be_missing(tmp_path: Path) -> None:
-    disk = RealDisk(str(tmp_path))
-    file = disk.open("f", create=True)
-    file.append(bytes(1 << 20))
-    assert file.is_cached(1 << 19)
-    file.sync()
-    file.forget()
-    if file.is_cached(1 << 19):  # asked once: to ask is to have the system begin to read
-        pytest.skip("a file system that keeps everything in memory, or cannot tell")
-
-    file.read(0, 1 << 20)
-    assert file.is_cached(1 << 19)  # who comes a second time
-    assert not file.is_cached((1 << 19) + 1)  # who reads on gets what was only just read ahead
-    assert file.is_cached(1 << 19)
-
-
 def test_a_lent_descriptor_outlives_the_file(tmp_path: Path) -> None:
     disk = RealDisk(str(tmp_path))
     file = disk.open("f", create=True)

@@ -13,7 +13,7 @@ import pytest
 
 from millstream.env.disk import File, RealDisk
 from millstream.env.memory import MemoryDisk
-from millstream.env.outflow import Outflow, on_disk, plug_of, waits_for_disk
+from millstream.env.outflow import Outflow, on_disk, plug_of
 from millstream.gateways.config import GatewayConfig
 from millstream.gateways.connection import Connection, Door
 from millstream.storage.segment import Slice
@@ -22,8 +22,8 @@ SIZE = 12 << 20  # more than any socket takes at once
 MIDDLE = 1 << 20
 
 
-class Uncached(File):
-    """A file of which nothing is in the page cache, as far as it tells."""
+class Watched(File):
+    """A file that counts who has it, and how often it is read."""
 
     def __init__(self, path: Path, data: bytes) -> None:
         path.write_bytes(data)
@@ -38,9 +38,6 @@ class Uncached(File):
 
     def truncate(self, size: int) -> None:
         os.truncate(self.path, size)
-
-    def is_cached(self, position: int) -> bool:
-        return False
 
     @property
     def lends(self) -> bool:
@@ -149,7 +146,7 @@ async def until(happens: Callable[[], bool]) -> None:
 @loops
 def test_all_of_it_arrives_in_order_with_what_is_behind(run: Run, tmp_path: Path) -> None:
     data = Random(1).randbytes(SIZE)
-    file = Uncached(tmp_path / "f", data)
+    file = Watched(tmp_path / "f", data)
     slices = [
         Slice(file, 1000, 5 << 20, 0),
         Slice(file, 7 << 20, 100, 0),
@@ -175,7 +172,7 @@ def test_all_of_it_arrives_in_order_with_what_is_behind(run: Run, tmp_path: Path
 
 @loops
 def test_what_waits_for_the_client_is_not_in_memory(run: Run, tmp_path: Path) -> None:
-    file = Uncached(tmp_path / "f", bytes(SIZE))
+    file = Watched(tmp_path / "f", bytes(SIZE))
 
     async def talk(client: Client, other: socket.socket) -> None:
         client.expect().pieces = [Slice(file, 0, SIZE, 0)]
@@ -195,26 +192,6 @@ def test_what_waits_for_the_client_is_not_in_memory(run: Run, tmp_path: Path) ->
 
 
 @loops
-def test_what_the_system_begins_to_read_when_asked_is_not_read_here(run: Run, tmp_path: Path) -> None:
-    class Asked(Uncached):
-        asked = 0
-
-        def is_cached(self, position: int) -> bool:
-            self.asked += 1
-            return self.asked > 1
-
-    file = Asked(tmp_path / "f", bytes(MIDDLE))
-
-    async def talk(client: Client, other: socket.socket) -> None:
-        client.expect().pieces = [b"head", Slice(file, 0, MIDDLE, 0)]
-        client.flush()
-        assert len(await received(other, MIDDLE + 4)) == MIDDLE + 4
-
-    run(served(talk))
-    assert (file.asked, file.reads) == (1, 0)
-
-
-@loops
 def test_a_file_that_is_deleted_meanwhile_is_sent_whole(run: Run, tmp_path: Path) -> None:
     data = Random(2).randbytes(SIZE)
     disk = RealDisk(str(tmp_path))
@@ -222,18 +199,8 @@ def test_a_file_that_is_deleted_meanwhile_is_sent_whole(run: Run, tmp_path: Path
     file.append(data)
     file.sync()
 
-    class Cold(Uncached):
-        """A real file that seems to be on the disk only."""
-
-        def __init__(self) -> None: ...
-        def lend(self) -> int:
-            return file.lend()
-
-        def give_back(self) -> None:
-            file.give_back()
-
     async def talk(client: Client, other: socket.socket) -> None:
-        client.expect().pieces = [Slice(Cold(), 0, SIZE, 0)]
+        client.expect().pieces = [Slice(file, 0, SIZE, 0)]
         client.flush()
         disk.remove("f")
         file.close()
@@ -245,7 +212,7 @@ def test_a_file_that_is_deleted_meanwhile_is_sent_whole(run: Run, tmp_path: Path
 
 @loops
 def test_a_file_that_is_cut_meanwhile_ends_the_connection(run: Run, tmp_path: Path) -> None:
-    file = Uncached(tmp_path / "f", b"x" * SIZE)
+    file = Watched(tmp_path / "f", b"x" * SIZE)
 
     async def talk(client: Client, other: socket.socket) -> None:
         client.expect().pieces = [Slice(file, 0, SIZE, 0)]
@@ -264,7 +231,7 @@ def test_a_file_that_is_cut_meanwhile_ends_the_connection(run: Run, tmp_path: Pa
 
 @loops
 def test_a_cached_file_that_is_shorter_than_was_said_ends_the_connection(run: Run, tmp_path: Path) -> None:
-    file = Uncached(tmp_path / "f", b"x" * 100)
+    file = Watched(tmp_path / "f", b"x" * 100)
 
     async def talk(client: Client, other: socket.socket) -> None:
         client.expect().pieces = [b"head", Slice(file, 0, 101, 0)]
@@ -276,7 +243,7 @@ def test_a_cached_file_that_is_shorter_than_was_said_ends_the_connection(run: Ru
 
 @loops
 def test_a_client_that_leaves_gives_the_file_back(run: Run, tmp_path: Path) -> None:
-    file = Uncached(tmp_path / "f", bytes(SIZE))
+    file = Watched(tmp_path / "f", bytes(SIZE))
 
     async def talk(client: Client, other: socket.socket) -> None:
         client.expect().pieces = [Slice(file, 0, SIZE, 0)]
@@ -291,7 +258,7 @@ def test_a_client_that_leaves_gives_the_file_back(run: Run, tmp_path: Path) -> N
 
 @loops
 def test_a_client_that_closes_its_own_side_still_gets_it_all(run: Run, tmp_path: Path) -> None:
-    file = Uncached(tmp_path / "f", bytes(SIZE))
+    file = Watched(tmp_path / "f", bytes(SIZE))
 
     async def talk(client: Client, other: socket.socket) -> None:
         client.expect().pieces = [Slice(file, 0, SIZE, 0)]
@@ -341,24 +308,13 @@ def test_a_programs_time_out_for_its_sockets_is_not_for_ours() -> None:
         theirs.close()
 
 
-def test_small_and_cached_parts_do_not_wait_for_the_disk(tmp_path: Path) -> None:
-    file = Uncached(tmp_path / "f", bytes(200_000))
-    disk = RealDisk(str(tmp_path))
-
-    assert waits_for_disk([b"head", Slice(file, 0, 100_000, 0)])
-    assert not waits_for_disk([b"head", Slice(file, 0, 1_000, 0)])
-    cached = disk.open("g", create=True)
-    cached.append(bytes(200_000))
-    assert not waits_for_disk([Slice(cached, 0, 100_000, 0)])
-
-
 def test_what_could_not_be_begun_is_given_back(tmp_path: Path) -> None:
-    file = Uncached(tmp_path / "f", bytes(200_000))
+    file = Watched(tmp_path / "f", bytes(200_000))
     short = Slice(file, 0, 1000, 0)
     short.position = 199_999
 
     with pytest.raises(OSError, match="cut"):
-        Outflow(cast(Any, None), [Slice(file, 0, 100_000, 0), short], 101_000, reads=False)
+        Outflow(cast(Any, None), [Slice(file, 0, 100_000, 0), short], 101_000)
     assert file.lent == 0
 
 
@@ -367,7 +323,7 @@ def test_one_client_does_not_keep_the_loop_however_fast_it_is(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A disk that gives less than the client takes never lets the socket fill up."""
-    file = Uncached(tmp_path / "f", bytes(SIZE))
+    file = Watched(tmp_path / "f", bytes(SIZE))
     sent = 0
 
     def taken(socket: int, descriptor: int, position: int, count: int) -> int:
@@ -427,7 +383,7 @@ def test_what_is_in_memory_anyway_is_sent_from_there() -> None:
 
 
 def test_what_is_on_disk_is_told(tmp_path: Path) -> None:
-    file = Uncached(tmp_path / "f", bytes(200_000))
+    file = Watched(tmp_path / "f", bytes(200_000))
     parts = [
         Slice(file, 0, 70_000, 0),
         Slice(file, 70_000, 100_000, 0),

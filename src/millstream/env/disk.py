@@ -23,9 +23,6 @@ Buffer: TypeAlias = bytes | bytearray | memoryview
 T = TypeVar("T")
 
 _WRITEV_MAX: Final = 1024  # IOV_MAX on Linux: one writev takes no more parts
-_NOWAIT: Final = getattr(os, "RWF_NOWAIT", 0)
-_CANNOT_TELL: Final = frozenset({errno.EOPNOTSUPP, errno.EINVAL, errno.ENOSYS})
-_READ_AHEAD_BYTES: Final = 64 << 20
 _MOST_OPEN: Final = 8192
 _LEAST_OPEN: Final = 16
 _ZEROS: Final = memoryview(bytes(64 << 10))
@@ -102,10 +99,6 @@ class File(ABC):
     def native_sync_failed(self, error: OSError) -> DiskFailed:
         """Native code met *error* when it synced, which is final."""
         raise NotImplementedError
-
-    def is_cached(self, position: int) -> bool:
-        """Whether who reads on to *position* finds it in memory; True if nobody can tell."""
-        return True
 
     @property
     def lends(self) -> bool:
@@ -358,7 +351,6 @@ class RealFile(File):
         self.end = 0  # of such a file while it has no descriptor, whose own position tells it else
         self._disk = disk
         self._synced = 0
-        self._missing_at = -_READ_AHEAD_BYTES  # the last byte that a reader had to wait for the disk for
 
     @property
     def unsynced(self) -> bool:
@@ -472,28 +464,6 @@ class RealFile(File):
 
     def close(self) -> None:
         self._disk.forget(self)
-
-    def is_cached(self, position: int) -> bool:
-        # Behind what was missing, the system reads ahead: to ask would be to hear that it came first.
-        if self._missing_at < position <= self._missing_at + _READ_AHEAD_BYTES or not self._has(position):
-            self._missing_at = position
-            return False
-        return True
-
-    def _has(self, position: int) -> bool:
-        if not _NOWAIT:
-            return True
-        fd = self._disk.pin(self)
-        try:
-            return os.preadv(fd, [bytearray(1)], position, _NOWAIT) == 1
-        except BlockingIOError:
-            return False
-        except OSError as error:
-            if error.errno in _CANNOT_TELL:
-                return True
-            raise
-        finally:
-            self._disk.unpin(self)
 
     @property
     def lends(self) -> bool:

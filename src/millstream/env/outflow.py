@@ -1,9 +1,8 @@
 """Large replies, sent beside the transport, which must have nothing of its own to send meanwhile.
 
-What is in the page cache is read and sent: the one who receives it finds it in
-the processor's cache. What is not there yet is handed to the socket by `sendfile`,
-without passing through this process. Nothing is kept for a client that is slow:
-what its socket does not take stays in the file.
+Files are handed to the socket by `sendfile`, without passing through this process.
+Nothing is kept for a client that is slow: what its socket does not take stays in
+the file.
 """
 
 import errno
@@ -18,7 +17,6 @@ from millstream.env.disk import Buffer, File
 BUFFERS: Final = (bytes, bytearray, memoryview)
 LARGE_BYTES: Final = 64 << 10  # what is smaller is read: to copy it costs less than a call of its own
 KEPT_BYTES: Final = 2 << 20  # of one reply in memory, for a client that may be slow
-_READ_BYTES: Final = 1 << 20  # at a time: more would be in no cache by then
 _TINY_BYTES: Final = 4 << 10  # as `LARGE_BYTES`, of a reply that is too large to be kept
 _NEVER_WAITS: Final = getattr(socket, "SOCK_NONBLOCK", 0)
 _MSG_MORE: Final = getattr(socket, "MSG_MORE", 0)  # elsewhere the beginning of a reply leaves by itself
@@ -112,19 +110,6 @@ def on_disk(pieces: Sequence[Piece]) -> int:
     return size
 
 
-def waits_for_disk(pieces: Sequence[Piece]) -> bool:
-    """Whether much of a reply of *pieces* must come from the disk.
-
-    To be asked once: the system begins to read what it was asked for.
-    """
-    return any(not isinstance(piece, BUFFERS) and _waits(piece) for piece in pieces)
-
-
-def _waits(payload: Payload) -> bool:
-    # Where a range begins and ends was just looked at to find it: only its middle tells.
-    return payload.size >= LARGE_BYTES and not payload.file.is_cached(payload.position + payload.size // 2)
-
-
 @final
 class _Range:
     __slots__ = ("descriptor", "left", "position")
@@ -139,14 +124,10 @@ class _Range:
 class Outflow:
     """One reply under way. Its files stay open until `close`: whoever deletes one does not take it away."""
 
-    def __init__(self, plug: Plug, pieces: Sequence[Piece], size: int, *, reads: bool) -> None:
-        """*pieces* have *size* bytes on disk: see `on_disk`.
-
-        It *reads* what is there, as long as the socket takes all of it.
-        """
+    def __init__(self, plug: Plug, pieces: Sequence[Piece], size: int) -> None:
+        """*pieces* have *size* bytes on disk: see `on_disk`."""
         self.is_blocked = False
         self._plug = plug
-        self._reads = reads
         self._parts: deque[memoryview | _Range] = deque()
         self._borrowed: list[File] = []
         small: list[Buffer] = []
@@ -183,7 +164,8 @@ class Outflow:
             part = parts[0]
             try:
                 if isinstance(part, _Range):
-                    sent = self._send_range(part, min(part.left, most))
+                    count = min(part.left, most)
+                    sent = os.sendfile(self._plug.descriptor, part.descriptor, part.position, count)
                     self._sent(part, sent)
                 else:
                     sent = self._plug.send(part, more=len(parts) > 1)
@@ -193,15 +175,6 @@ class Outflow:
                 self.is_blocked = True
                 return False
         return not parts
-
-    def _send_range(self, part: _Range, most: int) -> int:
-        if not self._reads:
-            return os.sendfile(self._plug.descriptor, part.descriptor, part.position, most)
-        self._reads = False  # if that raises, too: what is read for a client that is slow is read in vain
-        data = os.pread(part.descriptor, min(most, _READ_BYTES), part.position)
-        sent = self._plug.send(memoryview(data), more=len(self._parts) > 1 or len(data) < part.left)
-        self._reads = sent == len(data)
-        return sent
 
     def take(self, most: int) -> bytes:
         """The next bytes, up to *most* of them, for somebody else to send."""

@@ -28,7 +28,6 @@ from millstream.env.outflow import (
     plug_of,
     read_whole,
     send_now,
-    waits_for_disk,
 )
 from millstream.gateways.budget import Budget
 from millstream.gateways.config import GatewayConfig
@@ -365,7 +364,7 @@ class Connection(asyncio.BufferedProtocol, ABC):
         size = on_disk(pieces)
         if size < LARGE_BYTES or transport.get_write_buffer_size():
             return False
-        self._outflow = Outflow(self._plug, pieces, size, reads=not waits_for_disk(pieces))
+        self._outflow = Outflow(self._plug, pieces, size)
         return True
 
     def _flow_on(self, transport: asyncio.Transport) -> bool:
