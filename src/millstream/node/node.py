@@ -17,6 +17,7 @@ from millstream.broker.live_config import LiveConfig
 from millstream.env.busy_poll import poll_us
 from millstream.env.disk import DiskFailed
 from millstream.env.environment import Env
+from millstream.env.listening import listen
 from millstream.env.registry import ABSENT
 from millstream.gateways.config import GatewayConfig
 from millstream.gateways.connection import Connection, Door
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _CLUSTER_KEY: Final = "meta/cluster"
-_BACKLOG: Final = 1024
 _FAREWELL_SECONDS: Final = 2.0  # for clients to take their last replies
 
 
@@ -213,17 +213,16 @@ class Node:
         self, door: Door, bind: Address, setting: str, connection: Callable[[], Connection]
     ) -> Address:
         try:
-            server = await asyncio.get_running_loop().create_server(
-                connection, bind.host, bind.port, backlog=_BACKLOG, reuse_address=True
-            )
+            servers = await listen(connection, bind.host, bind.port)
         except OSError as error:
             raise CannotListen(
                 error.errno,
                 f"cannot listen on {bind}: {error.strerror}; see the setting '{setting}'",
             ) from error
         self._doors.append(door)
-        self._servers.append(server)
-        port = server.sockets[0].getsockname()[1] if server.sockets else bind.port
+        self._servers += servers
+        sockets = servers[0].sockets
+        port = sockets[0].getsockname()[1] if sockets else bind.port
         return Address(bind.host, port)
 
     async def _cluster_id(self) -> str:

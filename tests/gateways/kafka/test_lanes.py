@@ -27,7 +27,7 @@ from millstream.gateways.kafka.dispatch import Dispatch
 from millstream.gateways.kafka.faults import Faults, FaultyDispatch
 from millstream.records.batch import Batch
 from millstream.records.build import NewRecord, build
-from millstream.records.runs import NATIVE, NOBODY, Sender
+from millstream.records.runs import NATIVE, NOBODY, Alike, Sender
 from millstream.sim.disk import SimDisk
 from millstream.wire.apis import RequestHeader
 from millstream.wire.frame import request_frame
@@ -686,5 +686,29 @@ def test_however_many_requests_were_held_back_each_sync_has_a_turn_of_its_own(
             await _answered(wire, 1000)
             assert len(wire.replies()) == 1000
             assert not wire.closed
+
+    asyncio.run(tell())
+
+
+def test_clients_that_send_alike_share_what_was_learnt_and_little_is_kept() -> None:
+    async def tell() -> None:
+        async with running(SimDisk(Random(1))) as broker:
+            await broker.create_topics(SESSION, [NewTopic("t", 2)])
+            dispatch = Dispatch(broker, 10, Random(2))
+
+            def learnt(frame: bytes) -> Alike:
+                view = memoryview(frame)[4:]
+                lane = dispatch.learn(view, dispatch.read(view), None)
+                assert lane is not None
+                return lane.alike
+
+            first = learnt(produce(1))
+            assert learnt(produce(2, b"another", index=1)) is first
+            assert learnt(produce(3, acks=1)) is not first
+            assert learnt(produce(4, version=8)) is not first
+            for timeout_ms in range(1000):
+                learnt(produce(5, timeout_ms=timeout_ms))
+            assert len(dispatch._lanes._known) <= 64
+            assert learnt(produce(6, topic="long" * 1000)) is not learnt(produce(6, topic="long" * 1000))
 
     asyncio.run(tell())

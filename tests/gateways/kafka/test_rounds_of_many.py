@@ -9,8 +9,8 @@ from random import Random
 import pytest
 import uvloop
 from tests.broker.support import SESSION
+from tests.gateways.kafka.desk import POLICIES, Client, Desk, offset_in, run, serving
 from tests.gateways.kafka.test_lanes import produce
-from tests.gateways.kafka.test_rounds import POLICIES, Client, Desk, _offset, run, serving
 
 from millstream.gateways.kafka.rounds import NATIVE
 from millstream.records.runs import NOBODY, Sender
@@ -42,7 +42,7 @@ class Rude:
                 await self._say(b"".join(frame for frame, _ in many))
                 for _, value in many:
                     (reply,) = await self._client.replies(1)
-                    self.acked[_offset(reply)] = value
+                    self.acked[offset_in(reply)] = value
                 sent += len(many)
             except (ConnectionError, OSError):
                 self._client = None  # what was not acknowledged comes again

@@ -41,6 +41,8 @@ _TAGS: Final = 3  # empty tag lists behind the records: of the partition, the to
 _ANSWERED_ACKS: Final = (ACKS_LEADER, ACKS_ALL)
 _ROOM_BYTES: Final = 256 << 10
 _LOOK_SECONDS: Final = 1.0
+_KNOWN_MAX: Final = 64
+_BEFORE_MAX: Final = 1024
 
 
 @final
@@ -52,6 +54,7 @@ class Lane:
         "alike",
         "client_id",
         "hosted",
+        "index",
         "index_at",
         "is_steady",
         "partitions",
@@ -70,7 +73,9 @@ class Lane:
         topic: str | bytes,
         acks: int,
         timeout_ms: int,
+        alike: Alike | None = None,
     ) -> None:
+        """*alike* is that of another lane with the same *call* and *before*, if there is one."""
         self.version = version
         self.client_id = client_id
         self.topic = topic
@@ -78,10 +83,11 @@ class Lane:
         self.patience = Patience(timeout_ms)
         self.producer: tuple[int, int] | None = None  # id and epoch, if it counts
         self.partitions: Sequence[Hosted] = ()  # those of the topic, once it was found
-        self.hosted: Hosted | None = None  # the last of them that was written to
+        self.hosted: Hosted | None = None  # the last of them that was written to in a run
+        self.index = -1  # of the last one that was written to at all
         self.is_steady = False  # the one before as well
         self.index_at = _SIZE.size + 8 + len(before)  # in a frame with its size
-        self.alike = self._alike(call, before)
+        self.alike = self._alike(call, before) if alike is None else alike
 
     def answer(self, correlation_id: int, answer: ProduceResponsePartition) -> bytearray:
         """The frame of a reply."""
@@ -117,6 +123,7 @@ class Lanes:
         self._broker = broker
         self._calls = calls
         self._joiner = Joiner(_ROOM_BYTES, plain=plain)
+        self._known: dict[tuple[bytes, bytes], Alike] = {}  # clients of one program send alike
 
     def learn(
         self, frame: memoryview, version: int, client_id: str, request: Produced, last: Lane | None
@@ -130,7 +137,7 @@ class Lanes:
             or version < _FIRST_VERSION
         ):
             return None
-        topic, _, records = parts[0]
+        topic, index, records = parts[0]
         if records is None or len(records) < HEADER_SIZE:
             return None
         compact = version >= ProduceRequest.FLEXIBLE_FROM
@@ -143,7 +150,10 @@ class Lanes:
         elif any(frame[len(frame) - after :]):
             return None  # tags that somebody may mean
         else:
-            lane = Lane(call, before, version, client_id, topic, acks, timeout_ms)
+            alike = self._known.get((call, before))
+            lane = Lane(call, before, version, client_id, topic, acks, timeout_ms, alike)
+            self._keep(call, before, lane.alike)
+        lane.index = index
         id, epoch = _PRODUCER.unpack_from(records, _PRODUCER_AT)
         lane.producer = (id, epoch) if id >= 0 and epoch >= 0 else None
         return lane
@@ -168,7 +178,8 @@ class Lanes:
             return start, 0, None
         batches = run.batches
         self._calls[_PRODUCE] += batches
-        lane.is_steady = hosted is lane.hosted
+        lane.is_steady = index == lane.index
+        lane.index = index
         lane.hosted = hosted
         partition = hosted.partition
         if run.end_offset <= partition.high_watermark:
@@ -176,6 +187,14 @@ class Lanes:
         acks = Acks(lane, index, partition.log.start_offset, run)
         hosted.when_safe(run.end_offset, acks.settled)
         return run.stop, batches, acks
+
+    def _keep(self, call: bytes, before: bytes, alike: Alike) -> None:
+        """Remember *alike* for other clients: a few, and none that is large."""
+        if len(before) > _BEFORE_MAX:
+            return
+        if len(self._known) >= _KNOWN_MAX:
+            self._known.clear()
+        self._known[call, before] = alike
 
     def _found(self, lane: Lane, index: int) -> Hosted:
         topics = self._broker.topics

@@ -40,6 +40,7 @@ log = logging.getLogger(__name__)
 NATIVE: Final[ModuleType | None] = _native  # None where it was not built
 
 _LIMIT_US: Final = 500
+_MANY: Final = 8  # requests in a round
 _SLOW: Final = 24
 _SLOW_STEP: Final = 3  # for one who was slow, against one for each who was not
 _PRODUCE: Final = ProduceRequest.KEY
@@ -130,8 +131,11 @@ class Rounds:
         requests = self._make(0)
         if not requests:
             return
-        # A round of one request, for which a consumer waits, has saved nothing.
-        is_brisk = after_us < self.brisk_us and not (requests == 1 and self._has_readers)
+        # A round of one request, for which a consumer waits, has saved nothing. One of many has, and if it
+        # comes late that may be ours: the loop had others to see to.
+        is_brisk = requests >= _MANY or (
+            after_us < self.brisk_us and not (requests == 1 and self._has_readers)
+        )
         self._slow = max(self._slow - 1, 0) if is_brisk else self._slow + _SLOW_STEP
         if self._slow >= _SLOW:
             self._release()
