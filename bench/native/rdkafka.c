@@ -106,7 +106,7 @@ static double produce(rd_kafka_conf_t *conf, const char *name, long count, size_
     forget();
     double began = now();
     for (long sent = 0; sent < count;) {
-        if (rd_kafka_produce(topic, 0, RD_KAFKA_MSG_F_COPY, value, size, NULL, 0, NULL) == 0) sent++;
+        if (rd_kafka_produce(topic, RD_KAFKA_PARTITION_UA, RD_KAFKA_MSG_F_COPY, value, size, NULL, 0, NULL) == 0) sent++;
         else rd_kafka_poll(client, 1); /* its queue is full */
         if (sent % 1000 == 0) rd_kafka_poll(client, 0);
     }
