@@ -130,6 +130,8 @@ def measure(
     began = time.monotonic()
     columns = (TextColumn("{task.description:60}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with keeping_memory() as is_kept, Progress(*columns, console=console) as progress:
+        if is_kept:
+            console.print("[dim]until the end this machine gives no free memory back to its host[/dim]")
         task = progress.add_task("", total=size(workloads))
         for sync in (False, True):
             some = [work for work in workloads if work.sync == sync]

@@ -3,27 +3,13 @@
 import asyncio
 import errno
 import socket
-from collections.abc import Callable, Coroutine
-from typing import Any
 
 import pytest
+from tests.env.test_outflow import Run, loops
 
 from millstream.env.listening import listen
 
 COME = 200
-
-
-def on_asyncio(story: Coroutine[Any, Any, None]) -> None:
-    asyncio.run(story)
-
-
-def on_uvloop(story: Coroutine[Any, Any, None]) -> None:
-    uvloop = pytest.importorskip("uvloop")
-    uvloop.run(story)
-
-
-loops = pytest.mark.parametrize("run", [on_asyncio, on_uvloop])
-Run = Callable[[Coroutine[Any, Any, None]], None]
 
 
 class Counted(asyncio.Protocol):
@@ -81,3 +67,28 @@ def test_the_address_is_free_again_once_all_are_closed(run: Run) -> None:
             server.close()
 
     run(story())
+
+
+def test_a_start_that_fails_half_way_leaves_nobody_listening(monkeypatch: pytest.MonkeyPatch) -> None:
+    uvloop = pytest.importorskip("uvloop")
+    real = socket.fromfd
+    made: list[socket.socket] = []
+
+    def few(fd: int, family: int, kind: int) -> socket.socket:
+        if len(made) == 3:
+            raise OSError(errno.EMFILE, "Too many open files")
+        made.append(real(fd, family, kind))
+        return made[-1]
+
+    async def story() -> None:
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            host, port = probe.getsockname()
+        with monkeypatch.context() as patched, pytest.raises(OSError, match="Too many"):
+            patched.setattr(socket, "fromfd", few)
+            await listen(Counted, host, port)
+        await asyncio.sleep(0.01)  # uvloop closes in a later turn
+        with pytest.raises(ConnectionRefusedError):
+            socket.create_connection((host, port), 1)
+
+    uvloop.run(story())

@@ -27,14 +27,15 @@ async def listen(
     servers = [await loop.create_server(connection, host, port, backlog=_BACKLOG, reuse_address=True)]
     if isinstance(loop, asyncio.SelectorEventLoop) or epoll_of(loop) is None:
         return servers  # asyncio's own takes in all that are there, and a simulated one has no sockets
-    same: socket.socket | None = None
     try:
         for shown in list(servers[0].sockets) * (_TIMES - 1):
             same = socket.fromfd(shown.fileno(), shown.family, shown.type)
-            servers.append(await loop.create_server(connection, sock=same, backlog=_BACKLOG))
+            try:
+                servers.append(await loop.create_server(connection, sock=same, backlog=_BACKLOG))
+            except BaseException:
+                same.close()  # nobody else has it yet
+                raise
     except BaseException:
-        if same is not None:
-            same.close()
         for server in servers:
             server.close()
         raise
