@@ -13,6 +13,7 @@ from pyspark.sql.streaming.datasource import (
 
 from millstream.client.offsets import LATEST
 from millstream.spark.fetch import read_range
+from millstream.spark.hang_up import expect_hang_up
 from millstream.spark.options import Place, SourceOptions, read_options, wants_headers
 from millstream.spark.plan import Gap, Gone, Range, limited, tasks
 from millstream.spark.sink import BatchWriter, StreamWriter
@@ -134,6 +135,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """Spark keeps the offsets."""
 
     def stop(self) -> None:
+        expect_hang_up()
         if self._view is not None:
             self._view.close()
             self._view = None

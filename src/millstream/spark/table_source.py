@@ -19,6 +19,7 @@ from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPart
 from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, SupportsTriggerAvailableNow
 
+from millstream.spark.hang_up import expect_hang_up
 from millstream.spark.lake import open_catalog
 from millstream.spark.words import InvalidOption
 
@@ -93,7 +94,7 @@ class TableReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """Spark keeps the offsets."""
 
     def stop(self) -> None:
-        """Nothing is held open."""
+        expect_hang_up()
 
 
 def _open(options: Mapping[str, str]) -> Any:
