@@ -31,6 +31,7 @@ from bench.figures import Results
 from bench.goals import COMPILED, PLAIN, judged, to_json
 from bench.memory import have_at_hand, keeping_memory, let_settle
 from bench.native import Missing
+from bench.pacing import nobody_paced
 from bench.peers.catalogue import PEERS
 from bench.peers.peer import Peer
 from bench.table import table, verdicts
@@ -129,9 +130,15 @@ def measure(
 
     began = time.monotonic()
     columns = (TextColumn("{task.description:60}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with keeping_memory() as is_kept, Progress(*columns, console=console) as progress:
+    with (
+        keeping_memory() as is_kept,
+        nobody_paced() as congestion,
+        Progress(*columns, console=console) as progress,
+    ):
         if is_kept:
             console.print("[dim]until the end this machine gives no free memory back to its host[/dim]")
+        if congestion:
+            console.print(f"[dim]TCP between programs on this machine: {congestion}[/dim]")
         task = progress.add_task("", total=size(workloads))
         for sync in (False, True):
             some = [work for work in workloads if work.sync == sync]

@@ -5,7 +5,7 @@
    It reads frames of Produce version 7, appends their batches to a file a partition with one writev for all
    that one read brought, syncs if it is told to, and answers. It answers Fetch version 11 with sendfile. It
    stamps offsets, so that a reader can go on, and remembers where batches begin. It checks nothing. As a node does,
-   it stays awake for a moment after a reply. */
+   it stays awake for a moment after a reply, and paces nobody. */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>
@@ -301,6 +301,7 @@ int main(int argc, char **argv) {
     int listening = socket(AF_INET, SOCK_STREAM, 0), on = 1;
     setsockopt(listening, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
     if (bind(listening, (void *)&here, sizeof here) || listen(listening, 1024)) die("listen");
+    setsockopt(listening, IPPROTO_TCP, TCP_CONGESTION, "reno", strlen("reno"));
     signal(SIGPIPE, SIG_IGN);
     epoll_fd = epoll_create1(0);
     struct epoll_event event = {.events = EPOLLIN, .data.fd = listening}, events[EVENTS];
