@@ -9,6 +9,7 @@ from random import Random
 
 import pytest
 from tests.broker.support import SESSION, batch, running
+from tests.env.roomy import held_bytes, roomy
 
 from millstream.broker import commit
 from millstream.broker.broker import Broker
@@ -18,6 +19,8 @@ from millstream.env.disk import RealDisk
 from millstream.errors import ErrorCode, Refused
 from millstream.sim.disk import SimDisk
 from millstream.storage.log import Sync
+
+__all__ = ["roomy"]
 
 
 def test_appends_that_come_together_share_a_sync_and_are_hidden_until_then() -> None:
@@ -290,13 +293,40 @@ def test_headroom_that_cannot_be_given_back_just_now_is_given_back_later(
             await broker._commit.drained()
             with monkeypatch.context() as patch:
                 patch.setattr(os, "ftruncate", no_descriptor)
-                broker._commit.give_back_headroom()
+                broker._commit.give_back_room()
             assert not broker.broken.done()
             assert broker._commit._roomy
-            broker._commit.give_back_headroom()
+            broker._commit.give_back_room()
             assert not broker._commit._roomy
             log = broker.topics.hosted("t", 0).partition.log
             assert os.stat(tmp_path / "t-0" / f"{0:020d}.log").st_size == log.size_bytes
+        disk.close()
+
+    asyncio.run(story())
+
+
+def test_ground_is_laid_for_a_topic_that_grows_and_given_back_when_it_is_at_rest(roomy: Path) -> None:
+    """Where syncing is left to the system; else it would wait for the disk anyway."""
+
+    async def story() -> None:
+        disk = RealDisk(str(roomy))
+        async with running(disk) as broker:
+            broker.store.space.look()
+            await broker.create_topics(
+                SESSION, [NewTopic("os", configs={"flush.policy": "os"}), NewTopic("t")]
+            )
+            for topic in ("os", "t"):
+                for _ in range(40):
+                    accepted = broker.produce(SESSION, topic, 0, batch(value=b"v" * 100_000), -1)
+                    if accepted.safe is not None:
+                        await accepted.safe
+            file = roomy / "os-0" / f"{0:020d}.log"
+            assert list(broker._commit._roomy) == [broker.topics.hosted("os", 0)]
+            assert held_bytes(file) > 5 << 20
+            assert broker.topics.hosted("t", 0).partition.log._ground is None
+            broker._commit.give_back_room()
+            assert not broker._commit._roomy
+            assert held_bytes(file) < 5 << 20
         disk.close()
 
     asyncio.run(story())

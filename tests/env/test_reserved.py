@@ -1,4 +1,4 @@
-"""Zeros behind the end of a real file: whatever is done to it, they are not part of it."""
+"""Zeros and blocks behind the end of a real file: whatever is done to it, they are not part of it."""
 
 import errno
 import os
@@ -13,7 +13,7 @@ from millstream.env.disk import DiskFailed, RealDisk
 
 DOINGS = st.one_of(
     st.tuples(st.just("append"), st.integers(1, 3000)),
-    st.tuples(st.just("reserve"), st.integers(0, 5000)),
+    st.tuples(st.sampled_from(["reserve", "set aside"]), st.integers(0, 5000)),
     st.tuples(st.just("truncate"), st.integers(0, 100)),  # percent of what there is
     st.tuples(st.sampled_from(["trim", "sync", "close", "evict"]), st.just(0)),
 )
@@ -34,6 +34,10 @@ def test_a_file_is_what_was_appended(doings: list[tuple[str, int]]) -> None:
                 case "reserve":
                     file.reserve(len(expected) + much)
                     assert os.stat(Path(root, "a")).st_size >= len(expected) + much
+                case "set aside":
+                    before = os.stat(Path(root, "a")).st_size
+                    file.set_aside(len(expected) + much)
+                    assert os.stat(Path(root, "a")).st_size == before
                 case "truncate":
                     expected = expected[: len(expected) * much // 100]
                     file.truncate(len(expected))

@@ -175,11 +175,11 @@ def test_is_given_back_by_a_log_that_is_no_longer_written_to() -> None:
     disk = sim_disk()
     log = open_log(open_store(disk), LARGE)
     often(log)
-    assert log.tick_headroom()
+    assert log.tick_room()
     often(log, times=1)
-    assert log.tick_headroom()  # it was used since
-    assert not log.tick_headroom()
-    assert not log.tick_headroom()
+    assert log.tick_room()  # it was used since
+    assert not log.tick_room()
+    assert not log.tick_room()
     kept = contents(log)
     assert left_bytes(disk, log) == log.size_bytes
     assert contents(open_log(open_store(disk), LARGE)) == kept
@@ -189,7 +189,7 @@ def test_is_made_again_for_a_log_that_is_written_to_again() -> None:
     disk = sim_disk()
     log = open_log(open_store(disk), LARGE)
     often(log)
-    while log.tick_headroom():
+    while log.tick_room():
         pass
     often(log)
     assert left_bytes(disk, log) > log.size_bytes
@@ -201,7 +201,7 @@ def test_a_stop_after_it_was_given_back_is_as_clean_as_any() -> None:
         store = open_store(disk)
         log = open_log(store, LARGE)
         often(log)
-        while log.tick_headroom():
+        while log.tick_room():
             pass
         kept = contents(log)
         store.close()

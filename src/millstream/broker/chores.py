@@ -120,7 +120,7 @@ class Chores:
         space.look()
         if space.is_full and not was_full:
             log.error("disk almost full: writes are refused free_bytes=%d", self._disk.free_bytes())
-            self._commit.give_back_headroom()
+            self._commit.give_back_room()
         if space.is_full:
             await self._sweep()  # what is to go goes now
         elif was_full:

@@ -40,7 +40,7 @@ class Commit:
         self._failed = failed
         self._on_loop_us = on_loop_us
         self._may_take = may_take
-        self._roomy: dict[Hosted, None] = {}  # those whose log has headroom
+        self._roomy: dict[Hosted, None] = {}  # those whose log has headroom or ground
         self._usual_us: float | None = None  # what a sync took lately
         self._running = 0
         self._due: tuple[Hosted, asyncio.Handle] | None = None  # whose sync begins in the next turn
@@ -49,7 +49,7 @@ class Commit:
     def appended(self, hosted: Hosted) -> None:
         """*hosted* has grown: see to it that it gets committed."""
         if hosted.partition.log.config.leaves_syncing_to_the_system:
-            hosted.committed()
+            self._commit(hosted)
         else:
             self.sync(hosted)
 
@@ -75,7 +75,7 @@ class Commit:
     def at_once(self, hosted: Hosted) -> None:
         """Commit all of *hosted* before this returns, unless the disk fails; `is_at_once` has agreed."""
         if not self.syncs_first(hosted):
-            hosted.committed()
+            self._commit(hosted)
             return
         self._take_over(hosted)
         self._start(hosted)
@@ -96,6 +96,13 @@ class Commit:
             error = sync.failed(error)
         self._done(hosted, sync, took_us / times, error, times)
 
+    def _commit(self, hosted: Hosted) -> None:
+        """What was appended to *hosted* counts, and need not be synced first."""
+        hosted.committed()
+        log = hosted.partition.log
+        if log.needs_ground and log.lay_ground(self._may_take):  # who waited was told before
+            self._roomy[hosted] = None
+
     def _take_over(self, hosted: Hosted) -> None:
         """Nothing but *hosted* is synced now; who waits for one that is due is served as well."""
         if self._due is not None and self._is_due(hosted):
@@ -107,10 +114,10 @@ class Commit:
             self._running = 1
 
     def tick(self) -> None:
-        """Once a second or so: let logs that are no longer written to give back their headroom."""
+        """Once a second or so: let logs that are no longer written to give back their headroom and ground."""
         for hosted in list(self._roomy):
             try:
-                if hosted.dropped or not hosted.partition.log.tick_headroom():
+                if hosted.dropped or not hosted.partition.log.tick_room():
                     del self._roomy[hosted]
             except DiskFailed as error:
                 self._failed(error)
@@ -118,7 +125,7 @@ class Commit:
             except OSError:
                 pass  # no descriptor was to be had, say: it can wait for the next time
 
-    def give_back_headroom(self) -> None:
+    def give_back_room(self) -> None:
         """The disk is short of room: give back all of it."""
         self.tick()  # who was at rest
         self.tick()  # who was not

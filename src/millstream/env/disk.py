@@ -19,9 +19,13 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Final, TypeAlias, TypeVar, final
 
+from millstream.env import blocks
+
 Buffer: TypeAlias = bytes | bytearray | memoryview
 T = TypeVar("T")
 
+_BLOCK_BYTES: Final = 512  # what `stat` counts in
+_NOTABLE_BYTES: Final = 256 << 10  # beyond what a file system may count for its own sake
 _WRITEV_MAX: Final = 1024  # IOV_MAX on Linux: one writev takes no more parts
 _MOST_OPEN: Final = 8192
 _LEAST_OPEN: Final = 16
@@ -78,6 +82,18 @@ class File(ABC):
         In this life they do not count, and go by `truncate` and `trim`; who is killed leaves
         them at the end of the file. Where there is no room nothing is done.
         """
+
+    def set_aside(self, size: int) -> bool:
+        """Have blocks ready for what is appended up to *size* bytes, which then takes less time.
+
+        The file stays as long as it is. Whether there are any: they go by `truncate` and
+        `give_back_blocks`, and who is killed leaves them to the file. Where there is no room nothing is done.
+        """
+        return False
+
+    def give_back_blocks(self) -> bool:
+        """Have no blocks behind the end any more; False if that cannot be done just now."""
+        return True
 
     def trim(self) -> bool:
         """Cut off what is left of what was reserved; whether there was any."""
@@ -292,7 +308,7 @@ class RealDisk(Disk):
         with self._guard:
             if file.fd < 0:
                 file.fd = _reopen(file.path, file.inode)
-                file.inode = os.fstat(file.fd).st_ino
+                file.found(os.fstat(file.fd))
                 if file.reserved:
                     _write_at(file.fd, file.end)
                 file.unwanted = False
@@ -349,12 +365,18 @@ class RealFile(File):
         self.written = 0  # how often
         self.reserved = 0  # how large it is with what was laid behind its end; 0 if nothing was
         self.end = 0  # of such a file while it has no descriptor, whose own position tells it else
+        self.has_blocks = False  # behind its end
         self._disk = disk
         self._synced = 0
 
     @property
     def unsynced(self) -> bool:
         return self.written != self._synced
+
+    def found(self, status: os.stat_result) -> None:
+        """It was opened: an earlier life may have left blocks behind its end."""
+        self.inode = status.st_ino
+        self.has_blocks |= status.st_blocks * _BLOCK_BYTES >= status.st_size + _NOTABLE_BYTES
 
     @property
     def native(self) -> File | None:
@@ -407,7 +429,7 @@ class RealFile(File):
             return os.stat(self.path).st_size
         fd = self._disk.pin(self)
         try:
-            return os.lseek(fd, 0, os.SEEK_CUR)
+            return self._end(fd)
         finally:
             self._disk.unpin(self)
 
@@ -429,18 +451,48 @@ class RealFile(File):
             self.reserved = first
             _write_at(fd, end)
 
+    def set_aside(self, size: int) -> bool:
+        with contextlib.suppress(OSError):  # as in `reserve`
+            fd = self._disk.pin(self)
+            try:
+                self.has_blocks = True  # who runs out of room half way may keep what there was
+                return self._disk.tried(blocks.set_aside, fd, self._end(fd), size)
+            finally:
+                self._disk.unpin(self)
+        return False
+
     def trim(self) -> bool:
         if not self.reserved:
             return False
         fd = self._disk.pin(self)
         try:
-            self._disk.tried(os.ftruncate, fd, os.lseek(fd, 0, os.SEEK_CUR))
+            self._disk.tried(os.ftruncate, fd, self._end(fd))
             self._reserves_nothing(fd)
         finally:
             self._disk.unpin(self)
         return True
 
+    def give_back_blocks(self) -> bool:
+        if self.reserved or not self.has_blocks:  # blocks behind zeros go with these
+            return True
+        try:
+            fd = self._disk.pin(self)
+            try:
+                self._disk.tried(blocks.give_back, fd, self._end(fd))
+                self.has_blocks = False
+            finally:
+                self._disk.unpin(self)
+        except DiskFailed:
+            raise
+        except OSError:  # they are in nobody's way
+            return False
+        return True
+
+    def _end(self, fd: int) -> int:
+        return os.lseek(fd, 0, os.SEEK_CUR) if self.reserved else os.fstat(fd).st_size
+
     def _reserves_nothing(self, fd: int) -> None:
+        self.has_blocks = False
         if self.reserved:
             self.reserved = 0
             _write_at_the_end(fd)

@@ -35,6 +35,7 @@ from millstream.storage.compaction import (
 from millstream.storage.config import LogConfig
 from millstream.storage.cursor import Corrupt
 from millstream.storage.epochs import Epochs
+from millstream.storage.ground import FIRST_BYTES, Ground
 from millstream.storage.headroom import Headroom
 from millstream.storage.metadata import metadata_lines, metadata_path
 from millstream.storage.producers import Producers
@@ -77,6 +78,7 @@ class Log:
         "_disk",
         "_epochs",
         "_generation",
+        "_ground",
         "_headroom",
         "_metadata",
         "_names_synced",
@@ -147,6 +149,7 @@ class Log:
         self._generation = 0
         self._standing: _Standing | None = None
         self._headroom: Headroom | None = None  # of the newest segment, once that was synced
+        self._ground: Ground | None = None  # of the newest segment, once that has grown
 
     @property
     def offline(self) -> bool:
@@ -426,7 +429,7 @@ class Log:
     def lay_headroom(self, may_take: Callable[[int], bool], times: int = 1) -> bool:
         """After a sync, or so many *times*: see that the next is quick, if the disk *may_take* that.
 
-        Whether there is headroom now, of which `tick_headroom` is to be told the time.
+        Whether there is headroom now, of which `tick_room` is to be told the time.
         """
         if self.failure is not None or not self._chain.segments:
             return False
@@ -437,12 +440,33 @@ class Log:
             self._headroom.synced(active.size_bytes, self.config.segment_bytes, may_take, times=times)
         return self._headroom.is_laid
 
-    def tick_headroom(self) -> bool:
-        """Once a second or so: give back what nobody uses any more; whether there still is any."""
-        if self.failure is not None or self._headroom is None:
+    @property
+    def needs_ground(self) -> bool:
+        """Whether the newest segment has outgrown what was laid for it: see `lay_ground`."""
+        due_bytes = FIRST_BYTES if self._ground is None else self._ground.due_bytes
+        return self._chain.segments[-1].size_bytes > due_bytes
+
+    def lay_ground(self, may_take: Callable[[int], bool]) -> bool:
+        """See that the next appends are quick, if the disk *may_take* that.
+
+        Whether there is ground now, of which `tick_room` is to be told the time.
+        """
+        if self.failure is not None:
             return False
+        active = self._chain.active
+        if self._ground is None:
+            self._ground = Ground(active.file)
+        return self._ground.lay(active.size_bytes, self.config.segment_bytes, may_take)
+
+    def tick_room(self) -> bool:
+        """Once a second or so: give back headroom and ground that nobody uses; whether there still is any."""
+        if self.failure is not None:
+            return False
+        has_ground = self._ground is not None and self._ground.tick(self._chain.active.size_bytes)
+        if self._headroom is None:
+            return has_ground
         self._headroom.tick()
-        return self._headroom.is_laid
+        return has_ground or self._headroom.is_laid
 
     def settle(self, high_watermark: int) -> None:
         """All below *high_watermark* is committed: so are the ends of transactions there."""
@@ -552,7 +576,7 @@ class Log:
         if offset >= self.end_offset:
             return
         self._generation += 1
-        self._standing = self._headroom = None
+        self._standing = self._headroom = self._ground = None
         with Careful(self):
             self._mend_aborted(self._chain.since(offset)[0])
             self._chain.cut(offset, self.config.file_delete_delay_ms)
@@ -641,11 +665,13 @@ class Log:
             checkpoint.write_loosely(self._disk, active.path(TIME_INDEX), times).close()
 
     def trim(self) -> None:
-        """Leave nothing behind the end of the newest segment; durable when this returns."""
+        """Leave nothing behind the end of the newest segment; no zeros come back after this returns."""
         if self.failure is None and self._headroom is not None and self._headroom.was_laid:
             self._headroom.give_back()
             self._headroom.file.sync()
-        self._headroom = None
+        if self.failure is None and self._ground is not None:
+            self._ground.file.give_back_blocks()
+        self._headroom = self._ground = None
 
     # Helpers
 
@@ -673,6 +699,8 @@ class Log:
         with Careful(self):
             # At once: a life that ends before the next sync must find it whole, whatever comes behind it.
             self._chain.active.file.trim()
+            self._chain.active.file.give_back_blocks()
+            self._ground = None
             closing = Closing(self._chain.active)
         snapshot = self.producers.to_bytes()
         segment = self._chain.begin(self.end_offset, self.config.index_interval_bytes, now_ms)

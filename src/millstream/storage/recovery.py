@@ -222,6 +222,7 @@ class Recovery:
                 bad = corrupt
                 self._forbid_cutting(segment.next_offset, index, corrupt)
                 self.truncated_bytes += old.size_bytes - segment.size_bytes
+        file.give_back_blocks()  # ground that the last life had no time to give back
         segment.set_aborted(aborted)
         self.scanned_bytes += segment.size_bytes
         return bad
