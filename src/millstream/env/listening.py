@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from millstream.env.busy_poll import epoll_of
+from millstream.env.neighbours import unpace_all
 
 _BACKLOG: Final = 1024
 _TIMES: Final = 8
@@ -25,6 +26,8 @@ async def listen(
     """
     loop = asyncio.get_running_loop()
     servers = [await loop.create_server(connection, host, port, backlog=_BACKLOG, reuse_address=True)]
+    for shown in servers[0].sockets:
+        unpace_all(shown)
     if isinstance(loop, asyncio.SelectorEventLoop) or epoll_of(loop) is None:
         return servers  # asyncio's own takes in all that are there, and a simulated one has no sockets
     try:

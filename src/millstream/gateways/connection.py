@@ -18,6 +18,7 @@ from typing import Any, Final, Protocol, TypeVar, cast, final
 
 from millstream.env.busy_poll import BusyPoll
 from millstream.env.disk import Buffer
+from millstream.env.neighbours import unpace
 from millstream.env.outflow import (
     BUFFERS,
     LARGE_BYTES,
@@ -229,6 +230,7 @@ class Connection(asyncio.BufferedProtocol, ABC):
             self.abort()
             return
         self.transport.set_write_buffer_limits(high=_WRITE_HIGH_BYTES)
+        unpace(transport.get_extra_info("socket"))
         self._plug = plug_of(self.transport)
         if self._plug is not None:
             self._descriptor = self._plug.descriptor

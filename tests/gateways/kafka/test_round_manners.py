@@ -23,8 +23,10 @@ from tests.gateways.kafka.desk import (
 )
 from tests.gateways.kafka.test_lanes import produce
 
+from millstream.env.neighbours import _may_be_ahead
 from millstream.gateways.config import GatewayConfig
 from millstream.gateways.kafka import rounds as rounds_module
+from millstream.gateways.kafka.connection import KafkaConnection
 from millstream.gateways.kafka.rounds import NATIVE
 from millstream.wire.apis import RequestHeader
 from millstream.wire.frame import request_frame
@@ -309,3 +311,50 @@ def test_nobody_is_received_from_for_long_while_others_wait(tmp_path: Path, new_
             assert desk.hosted.partition.log.size_bytes < 100_000
 
     run(tell(), new_loop)
+
+
+@pytest.mark.parametrize("rounds", [True, False])
+@pytest.mark.parametrize(("value", "is_ahead"), [(60_000, False), (70_000, True), (1_000_000, True)])
+def test_who_sends_large_requests_may_send_ahead(
+    tmp_path: Path, value: int, is_ahead: bool, rounds: bool
+) -> None:
+    if not _may_be_ahead():
+        pytest.skip("this system gives no socket so much")
+    frame = produce(1, b"x" * value)
+
+    async def tell() -> None:
+        async with serving(tmp_path, rounds=rounds) as desk:
+            client = await desk.dial()
+            await client.ask(produce(0))
+            (connection,) = desk.door.connections
+            assert connection.transport is not None
+            there = connection.transport.get_extra_info("socket")
+            await client.send(frame[:1000])
+            await until(lambda: connection.waiting_since() is not None)
+            await client.send(frame[1000:])
+            await client.replies(1)
+            assert (there.getsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF) >= 4 << 20) is is_ahead
+
+    run(tell())
+
+
+def test_who_sends_several_large_requests_at_once_and_whole_is_a_guest_too(tmp_path: Path) -> None:
+    """They make several runs, and none of these is alone when it is answered."""
+    several = b"".join(produce(number, b"x" * 100_000) for number in range(1, 6))
+
+    async def tell() -> None:
+        async with serving(tmp_path, flush_policy="os") as desk:
+            client = await desk.dial()
+            await client.ask(produce(0))
+            (connection,) = desk.door.connections
+            assert isinstance(connection, KafkaConnection)
+            for _ in range(STEADY):
+                if desk.rounds.guests:
+                    break
+                room = connection.get_buffer(-1)
+                room[: len(several)] = several
+                connection.buffer_updated(len(several))
+                await client.replies(5)
+            assert desk.rounds.guests == 1
+
+    run(tell())

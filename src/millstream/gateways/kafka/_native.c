@@ -25,11 +25,11 @@
 #include <time.h>
 
 enum {
-    SMALL_BYTES = 64 << 10,    /* a frame that is larger is received alone */
+    SMALL_BYTES = 64 << 10,    /* frames that are larger are received up to the end of one */
     FRAME_BYTES = 17 << 16,    /* one that is larger than this is not for us; max.message.bytes is 1 MB by default */
-    AT_ONCE_BYTES = 1 << 20,   /* of small frames, received before they are written */
+    AT_ONCE_BYTES = 1 << 20,   /* of several frames, received before they are written */
     ROOM_BYTES = AT_ONCE_BYTES + FRAME_BYTES,
-    HELD_BYTES = 8 << 20,      /* of all large frames that have begun: who finds no room is given back */
+    HELD_BYTES = 32 << 20,     /* of all large frames that have begun: who finds no room is given back */
     STAY_US = 20,              /* with one who sends a large frame, as long as there comes more */
     STAY_LIMIT_US = 300,
     COPIED_BYTES = 4 << 10,    /* a batch that is larger is written from where it was received */
@@ -564,12 +564,13 @@ static Py_ssize_t receive(const Guest *guest, uint8_t *to, Py_ssize_t size) {
     return count > 0 ? (Py_ssize_t)count : count < 0 && errno == EAGAIN ? 0 : -1;
 }
 
-/* How much to receive of the guest: a large frame and nothing behind it, so that the next begins where we receive,
+/* How much to receive of the guest: large frames and nothing behind the last, so that the next begins where we receive,
  * or as many small ones as there are. */
 static Py_ssize_t appetite(const Rounds *self, const Guest *guest) {
     Py_ssize_t frame = guest->held_size < 4 ? guest->usual : frame_size(guest->held, guest->held_size);
-    if (frame > SMALL_BYTES) return frame - guest->held_size;
-    return AT_ONCE_BYTES - self->received_size - guest->held_size;
+    if (frame <= SMALL_BYTES) return AT_ONCE_BYTES - self->received_size - guest->held_size;
+    Py_ssize_t frames = guest->held_size ? 1 : (AT_ONCE_BYTES - self->received_size) / frame;
+    return (frames > 1 ? frames : 1) * frame - guest->held_size;
 }
 
 /* If a large frame begins at *start*, and is there up to *end*: receive the rest, as long as it comes; up to where. */

@@ -15,6 +15,7 @@ from functools import partial
 from typing import Final, Protocol, final
 
 from millstream.broker.session import Session
+from millstream.env.neighbours import receive_ahead
 from millstream.env.outflow import Piece
 from millstream.errors import Refused
 from millstream.gateways.connection import Connection, Door, Reply
@@ -92,9 +93,10 @@ class KafkaConnection(Connection):
         self._rounds = rounds if rounds and rounds.frame_bytes <= self._request_max_bytes else None
         self._is_guest = False  # of theirs
         self._brisk = 0  # requests in a row that came soon after a reply
-        self._together = 1  # how many of them were taken at once, the last time
+        self._together = 1  # how many of them came at once, the last time
         self._was_given_back = False  # by rounds
         self._offered = 0  # how much could be received
+        self._is_ahead = False  # it has sent large requests, and may send several before they are received
 
     @property
     def client_id(self) -> str:
@@ -140,6 +142,10 @@ class KafkaConnection(Connection):
                 if start == nbytes:
                     return  # as most come: whole, and like the last
             self._take(scratch[start:nbytes])
+            self.flush()
+            if self._began_at is None and not self._replies:
+                self._visit_rounds()  # of several runs none could: there were replies before its own
+            return
         elif self._rejoins:
             self._rejoin(nbytes)
         else:
@@ -253,7 +259,7 @@ class KafkaConnection(Connection):
         except Exception as error:
             self.failed(error)
             return end
-        self._together = requests or 1
+        self._together = requests + (stop < end) or 1  # a part of another came along
         if isinstance(answer, bytes):
             # What follows may be answered along with it: a write a run would be one a partition.
             if self._replies or not self._writable or stop < end:
@@ -353,6 +359,9 @@ class KafkaConnection(Connection):
         assert self._buffer is not None
         self._buffer[: len(part)] = part
         self._filled = len(part)
+        if self._frame_bytes > _FREE_BYTES and not self._is_ahead and self.transport is not None:
+            self._is_ahead = True
+            receive_ahead(self.transport.get_extra_info("socket"))
         if self._borrow():
             self._room(min(self._frame_bytes, max(_FIRST_BYTES, 2 * self._filled)))
         else:
