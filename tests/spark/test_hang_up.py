@@ -7,7 +7,6 @@ import struct
 import subprocess
 import sys
 from pathlib import Path
-from typing import BinaryIO
 
 import pytest
 
@@ -21,26 +20,22 @@ RUNNER = "pyspark.sql.streaming.python_streaming_source_runner"
 NO_SUCH_CALL = 0
 
 
-def say_number(to: BinaryIO, number: int) -> None:
-    to.write(struct.pack("!i", number))
+def number(value: int) -> bytes:
+    return struct.pack("!i", value)
 
 
-def say(to: BinaryIO, what: bytes) -> None:
-    say_number(to, len(what))
-    to.write(what)
+def words(what: bytes) -> bytes:
+    return number(len(what)) + what
 
 
-def begin(to: BinaryIO) -> None:
+def beginning() -> bytes:
     """What Spark sends first: a Python version, where files are, the data source, its schema, and a size."""
-    say(to, b"%d.%d" % sys.version_info[:2])
-    say(to, os.getcwd().encode())
-    say_number(to, 0)
+    version = b"%d.%d" % sys.version_info[:2]
     source = MillstreamSource({"subscribe": "orders", "kafka.bootstrap.servers": "127.0.0.1:1"})
-    say(to, cloudpickle.dumps(source))
     column = {"name": "value", "type": "binary", "nullable": True, "metadata": {}}
-    say(to, json.dumps({"type": "struct", "fields": [column]}).encode())
-    say_number(to, 1000)
-    to.flush()
+    schema = json.dumps({"type": "struct", "fields": [column]}).encode()
+    files = words(os.getcwd().encode()) + number(0)
+    return words(version) + files + words(cloudpickle.dumps(source)) + words(schema) + number(1000)
 
 
 @pytest.mark.skipif(not hasattr(socket, "AF_UNIX"), reason="Spark uses TCP then")
@@ -56,13 +51,13 @@ def test_a_reader_that_spark_hangs_up_on_ends_without_a_word(tmp_path: Path, bus
             stderr=subprocess.PIPE,
         )
         connection = listening.accept()[0]
-        with connection, connection.makefile("rwb") as spark:
+        with connection:
             connection.settimeout(60)
-            assert struct.unpack("!i", spark.read(4)) == (process.pid,)
-            begin(spark)
-            assert spark.read(4) == bytes(4), "the reader is there"
+            assert connection.recv(4, socket.MSG_WAITALL) == number(process.pid)
+            connection.sendall(beginning())
+            assert connection.recv(4, socket.MSG_WAITALL) == number(0), "the reader is there"
             if busy:  # it is asked something, and the answer finds nobody
-                say_number(spark, NO_SUCH_CALL)
+                connection.sendall(number(NO_SUCH_CALL))
         said = process.communicate(timeout=60)[1]
 
     assert process.returncode != 0
