@@ -4,7 +4,6 @@ import asyncio
 import gc
 import logging
 import os
-import resource
 import signal
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -17,6 +16,7 @@ from millstream.broker.live_config import LiveConfig
 from millstream.cli import pandaq
 from millstream.cli.exits import Exit, Failure
 from millstream.env.clock import SystemClock
+from millstream.env.descriptors import have_descriptors
 from millstream.env.disk import DirectoryInUse, DiskFailed, RealDisk
 from millstream.env.environment import Env
 from millstream.env.local import LocalRegistry, RegistryDamaged
@@ -28,7 +28,6 @@ from millstream.settings import InvalidSetting
 log = logging.getLogger(__name__)
 
 _SYNC_THREADS: Final = 8  # logs synced side by side; the file system commits them together
-_MOST_DESCRIPTORS: Final = 1 << 20  # where the system sets no limit
 _SPARE_DESCRIPTORS: Final = 64  # for the loop, the lock, directories being synced
 
 
@@ -107,7 +106,7 @@ async def _serve(live: LiveConfig, panda: pandaq.PandaqConfig | None = None) -> 
         loop.add_signal_handler(number, told.set)
     config = live.get(NodeConfig)
     # Half of the descriptors for files, half for clients: neither may take the other's.
-    half = max((_raise_descriptor_limit() - _SPARE_DESCRIPTORS) // 2, 16)
+    half = max((have_descriptors() - _SPARE_DESCRIPTORS) // 2, 16)
     live.cap("max.connections", half)
     try:
         disk = RealDisk(config.data_dir, max_open=half)
@@ -152,11 +151,3 @@ def _loop_factory() -> type[asyncio.AbstractEventLoop] | None:
         return None
     factory: type[asyncio.AbstractEventLoop] = uvloop.Loop
     return factory
-
-
-def _raise_descriptor_limit() -> int:
-    """Let this process open as many files as the system allows it to; how many that is."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if soft < hard:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
-    return min(hard, _MOST_DESCRIPTORS)
