@@ -92,14 +92,14 @@ class Groups:
     # What members ask
 
     def join(self, name: str, join: "Join") -> "asyncio.Future[Joined | MemberIdGiven]":
-        unique = str(UUID(int=self._random.getrandbits(128), version=4))
+        unique = self._unless_known(join.member_id)
         return self._keeper.ask(
             name, lambda group, caller, now: group.joined(join, caller, unique, now), new=True
         )
 
     def hear(self, name: str, beat: "Beat") -> "asyncio.Future[Reconciled]":
         """A heartbeat of the newer protocol, which joins and leaves too."""
-        unique = str(UUID(int=self._random.getrandbits(128), version=4))
+        unique = self._unless_known(beat.member_id)
         return self._keeper.ask(
             name,
             lambda group, caller, now: group.heard(beat, caller, unique, now),
@@ -223,6 +223,10 @@ class Groups:
         if self._is_stopped:
             keeper.stop()
         return keeper
+
+    def _unless_known(self, member_id: str) -> str:
+        """Something nobody else is called by, for one who has no id yet."""
+        return "" if member_id else str(UUID(int=self._random.getrandbits(128), version=4))
 
     def _missing(self, partitions: Iterable[tuple[str, int]]) -> dict[tuple[str, int], ErrorCode]:
         return {

@@ -28,7 +28,7 @@ _AHEAD_BYTES: Final = 4 << 20
 def unpace_all(listening: object) -> None:
     """Do not pace what goes to clients that come to the socket *listening*, if all are on this machine."""
     there = _socket_of(listening)
-    if there is not None and _is_loopback(there.getsockname()):
+    if there is not None and _is_loopback(there.getsockname()) and _is_paced(there):
         _unpace(there)
 
 
@@ -37,15 +37,15 @@ def unpace(shown: object) -> None:
 
     It keeps the timer, which a client that came to a door for this machine alone never had.
     """
-    there = _neighbour(shown)
-    if there is not None:
+    there = _socket_of(shown)
+    if there is not None and _is_paced(there) and _is_neighbour(there):  # few are paced: one question
         _unpace(there)
 
 
 def receive_ahead(shown: object) -> None:
     """Let the client at the socket *shown* send megabytes before we receive any, if it is on this machine."""
-    there = _neighbour(shown)
-    if there is not None and _may_be_ahead():
+    there = _socket_of(shown)
+    if there is not None and _may_be_ahead() and _is_neighbour(there):
         with suppress(OSError):  # as for pacing
             there.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _AHEAD_BYTES)
 
@@ -54,25 +54,28 @@ def _socket_of(shown: object) -> socket.socket | None:
     return cast(socket.socket, shown) if hasattr(shown, "getsockopt") else None  # else it is simulated
 
 
-def _neighbour(shown: object) -> socket.socket | None:
-    """The socket that is *shown*, if its client is on this machine."""
-    there = _socket_of(shown)
-    if there is None:
-        return None
+def _is_neighbour(there: socket.socket) -> bool:
+    """Whether the client at *there* is on this machine."""
     try:
         here, client = there.getsockname(), there.getpeername()
     except OSError:  # it may have gone by now
-        return None
-    is_here = isinstance(here, tuple) and (here[0] == client[0] or _is_loopback(client))
-    return there if is_here else None
+        return False
+    return isinstance(here, tuple) and (here[0] == client[0] or _is_loopback(client))
+
+
+def _is_paced(there: socket.socket) -> bool:
+    if _CONGESTION is None:
+        return False
+    try:
+        return there.getsockopt(socket.IPPROTO_TCP, _CONGESTION, _NAME_BYTES).startswith(_PACES)
+    except OSError:  # no TCP, say
+        return False
 
 
 def _unpace(there: socket.socket) -> None:
-    if _CONGESTION is None:
-        return
+    assert _CONGESTION is not None
     with suppress(OSError):  # it is to save time: where it cannot be done, things go on as they are
-        if there.getsockopt(socket.IPPROTO_TCP, _CONGESTION, _NAME_BYTES).startswith(_PACES):
-            there.setsockopt(socket.IPPROTO_TCP, _CONGESTION, _PLAIN)
+        there.setsockopt(socket.IPPROTO_TCP, _CONGESTION, _PLAIN)
 
 
 @cache

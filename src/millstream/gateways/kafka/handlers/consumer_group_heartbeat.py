@@ -19,6 +19,7 @@ from typing import Final
 from millstream.broker.broker import Broker
 from millstream.broker.session import Session
 from millstream.errors import ErrorCode, Refused
+from millstream.gateways.kafka.settled import once_settled
 from millstream.groups.modern_changes import by_topic
 from millstream.groups.outcomes import Beat, Reconciled
 from millstream.wire.messages.consumer_group_heartbeat import (
@@ -54,12 +55,12 @@ def handle(
         client_id=session.client_id,
         client_host=f"/{session.client_host}",  # with a slash before it, as Java prints addresses
     )
-    return _answer(broker.groups.hear(request.group_id, beat))
+    return once_settled(broker.groups.hear(request.group_id, beat), _answer)
 
 
-async def _answer(heard: "asyncio.Future[Reconciled]") -> ConsumerGroupHeartbeatResponse:
+def _answer(heard: "asyncio.Future[Reconciled]") -> ConsumerGroupHeartbeatResponse:
     try:
-        answer = await heard
+        answer = heard.result()
     except Refused as refusal:
         return ConsumerGroupHeartbeatResponse(error_code=refusal.code, error_message=refusal.detail)
     response = ConsumerGroupHeartbeatResponse(

@@ -16,22 +16,23 @@ from collections.abc import Awaitable
 from millstream.broker.broker import Broker
 from millstream.broker.session import Session
 from millstream.errors import Refused
+from millstream.gateways.kafka.settled import once_settled
 from millstream.groups.outcomes import Heard
 from millstream.wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 
 
 def handle(
     broker: Broker, session: Session, request: HeartbeatRequest, version: int
-) -> Awaitable[HeartbeatResponse]:
+) -> HeartbeatResponse | Awaitable[HeartbeatResponse]:
     heard = broker.groups.heartbeat(
         request.group_id, request.member_id, request.group_instance_id, request.generation_id
     )
-    return _answer(heard)
+    return once_settled(heard, _answer)
 
 
-async def _answer(heard: "asyncio.Future[Heard]") -> HeartbeatResponse:
+def _answer(heard: "asyncio.Future[Heard]") -> HeartbeatResponse:
     try:
-        await heard
+        heard.result()
     except Refused as refusal:
         return HeartbeatResponse(error_code=refusal.code)
     return HeartbeatResponse()

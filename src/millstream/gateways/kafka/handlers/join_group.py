@@ -21,11 +21,13 @@ Versions
 
 import asyncio
 from collections.abc import Awaitable
+from functools import partial
 from typing import Final
 
 from millstream.broker.broker import Broker
 from millstream.broker.session import Session
 from millstream.errors import ErrorCode, Refused
+from millstream.gateways.kafka.settled import once_settled
 from millstream.groups.outcomes import Join, Joined, MemberIdGiven
 from millstream.wire.messages.join_group import JoinGroupRequest, JoinGroupResponse, JoinGroupResponseMember
 
@@ -36,7 +38,7 @@ _SKIPPING_FROM: Final = 9
 
 def handle(
     broker: Broker, session: Session, request: JoinGroupRequest, version: int
-) -> Awaitable[JoinGroupResponse]:
+) -> JoinGroupResponse | Awaitable[JoinGroupResponse]:
     join = Join(
         member_id=request.member_id,
         instance_id=request.group_instance_id,
@@ -49,15 +51,16 @@ def handle(
         knows_two_steps=version >= _IDS_REQUIRED_FROM,
         knows_skipping=version >= _SKIPPING_FROM,
     )
-    return _answer(broker.groups.join(request.group_id, join), request.member_id, version)
+    joined = broker.groups.join(request.group_id, join)
+    return once_settled(joined, partial(_answer, member_id=request.member_id, version=version))
 
 
-async def _answer(
+def _answer(
     joined: "asyncio.Future[Joined | MemberIdGiven]", member_id: str, version: int
 ) -> JoinGroupResponse:
     no_name = None if version >= _NO_NAME_FROM else ""
     try:
-        answer = await joined
+        answer = joined.result()
     except Refused as refusal:
         return JoinGroupResponse(error_code=refusal.code, member_id=member_id, protocol_name=no_name)
     if isinstance(answer, MemberIdGiven):

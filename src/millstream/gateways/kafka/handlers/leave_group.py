@@ -13,11 +13,13 @@ Versions
 
 import asyncio
 from collections.abc import Awaitable
+from functools import partial
 from typing import Final
 
 from millstream.broker.broker import Broker
 from millstream.broker.session import Session
 from millstream.errors import Refused
+from millstream.gateways.kafka.settled import once_settled
 from millstream.groups.outcomes import Leaver, Left
 from millstream.wire.messages.leave_group import (
     LeaveGroupRequest,
@@ -30,17 +32,17 @@ _MANY_FROM: Final = 3
 
 def handle(
     broker: Broker, session: Session, request: LeaveGroupRequest, version: int
-) -> Awaitable[LeaveGroupResponse]:
+) -> LeaveGroupResponse | Awaitable[LeaveGroupResponse]:
     if version >= _MANY_FROM:
         leavers = [Leaver(each.member_id, each.group_instance_id) for each in request.members]
     else:
         leavers = [Leaver(request.member_id)]
-    return _answer(broker.groups.leave(request.group_id, leavers), version)
+    return once_settled(broker.groups.leave(request.group_id, leavers), partial(_answer, version=version))
 
 
-async def _answer(left: "asyncio.Future[Left]", version: int) -> LeaveGroupResponse:
+def _answer(left: "asyncio.Future[Left]", version: int) -> LeaveGroupResponse:
     try:
-        answer = await left
+        answer = left.result()
     except Refused as refusal:
         return LeaveGroupResponse(error_code=refusal.code)
     if version < _MANY_FROM:

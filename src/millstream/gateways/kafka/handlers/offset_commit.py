@@ -20,11 +20,13 @@ Versions
 
 import asyncio
 from collections.abc import Awaitable
+from functools import partial
 from typing import Final
 
 from millstream.broker.broker import Broker
 from millstream.broker.session import Session
 from millstream.errors import ErrorCode, Refused
+from millstream.gateways.kafka.settled import once_settled
 from millstream.groups.offsets import Commit, NewOffset
 from millstream.groups.outcomes import Done
 from millstream.wire.messages.offset_commit import (
@@ -44,7 +46,7 @@ Answers = list[tuple[tuple[str, int], OffsetCommitResponsePartition]]
 
 def handle(
     broker: Broker, session: Session, request: OffsetCommitRequest, version: int
-) -> Awaitable[OffsetCommitResponse]:
+) -> OffsetCommitResponse | Awaitable[OffsetCommitResponse]:
     response = OffsetCommitResponse()
     answers: Answers = []
     offsets: list[NewOffset] = []
@@ -77,7 +79,8 @@ def handle(
         knows_epochs=version >= _EPOCHS_FROM,
         offsets=tuple(offsets),
     )
-    return _answer(broker.groups.commit_offsets(request.group_id, commit), response, answers, version)
+    committed = broker.groups.commit_offsets(request.group_id, commit)
+    return once_settled(committed, partial(_answer, response=response, answers=answers, version=version))
 
 
 def _name(broker: Broker, topic: OffsetCommitRequestTopic, version: int) -> tuple[str, ErrorCode]:
@@ -89,11 +92,11 @@ def _name(broker: Broker, topic: OffsetCommitRequestTopic, version: int) -> tupl
         return "", refusal.code
 
 
-async def _answer(
+def _answer(
     committed: "asyncio.Future[Done]", response: OffsetCommitResponse, answers: Answers, version: int
 ) -> OffsetCommitResponse:
     try:
-        done = await committed
+        done = committed.result()
     except Refused as refusal:
         code = refusal.code
         if code is ErrorCode.GROUP_ID_NOT_FOUND and version < _NOT_FOUND_FROM:

@@ -8,10 +8,12 @@ Behaviour
 
 import asyncio
 from collections.abc import Awaitable
+from functools import partial
 
 from millstream.broker.broker import Broker
 from millstream.broker.session import Session
 from millstream.errors import ErrorCode, Refused
+from millstream.gateways.kafka.settled import once_settled
 from millstream.groups.outcomes import Done
 from millstream.wire.messages.offset_delete import (
     OffsetDeleteRequest,
@@ -23,16 +25,17 @@ from millstream.wire.messages.offset_delete import (
 
 def handle(
     broker: Broker, session: Session, request: OffsetDeleteRequest, version: int
-) -> Awaitable[OffsetDeleteResponse]:
+) -> OffsetDeleteResponse | Awaitable[OffsetDeleteResponse]:
     partitions = [
         (topic.name, partition.partition_index) for topic in request.topics for partition in topic.partitions
     ]
-    return _answer(broker.groups.delete_offsets(request.group_id, partitions), request)
+    deleted = broker.groups.delete_offsets(request.group_id, partitions)
+    return once_settled(deleted, partial(_answer, request=request))
 
 
-async def _answer(deleted: "asyncio.Future[Done]", request: OffsetDeleteRequest) -> OffsetDeleteResponse:
+def _answer(deleted: "asyncio.Future[Done]", request: OffsetDeleteRequest) -> OffsetDeleteResponse:
     try:
-        errors = (await deleted).errors
+        errors = deleted.result().errors
     except Refused as refusal:
         return OffsetDeleteResponse(error_code=refusal.code)
     return OffsetDeleteResponse(

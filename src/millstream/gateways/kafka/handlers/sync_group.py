@@ -19,6 +19,7 @@ from typing import Final
 from millstream.broker.broker import Broker
 from millstream.broker.session import Session
 from millstream.errors import ErrorCode, Refused
+from millstream.gateways.kafka.settled import once_settled
 from millstream.groups.outcomes import Sync, Synced
 from millstream.wire.messages.sync_group import SyncGroupRequest, SyncGroupResponse
 
@@ -38,12 +39,12 @@ def handle(
         protocol=request.protocol_name,
         assignments=tuple((each.member_id, each.assignment) for each in request.assignments),
     )
-    return _answer(broker.groups.sync(request.group_id, sync))
+    return once_settled(broker.groups.sync(request.group_id, sync), _answer)
 
 
-async def _answer(synced: "asyncio.Future[Synced]") -> SyncGroupResponse:
+def _answer(synced: "asyncio.Future[Synced]") -> SyncGroupResponse:
     try:
-        answer = await synced
+        answer = synced.result()
     except Refused as refusal:
         return SyncGroupResponse(error_code=refusal.code)
     return SyncGroupResponse(
