@@ -15,7 +15,7 @@ the group is empty. After a restart a group is therefore found Stable or Empty.
 """
 
 from collections.abc import Callable, Iterator
-from typing import Final, final
+from typing import Final, NamedTuple, final
 
 from millstream.errors import ErrorCode, Refused
 from millstream.groups.admission import check_assignments, check_join, without_repeats
@@ -40,6 +40,16 @@ from millstream.groups.outcomes import (
 
 _MAX_GENERATION: Final = 2**31 - 1
 _MEMBER_ID_PREFIX_CHARS: Final = 255
+_COMPANY_MS: Final = 200  # those who come within so long of each other come together
+_QUIET_MS: Final = 5  # and are all there when nobody has come for so long
+
+
+@final
+class _GivenId(NamedTuple):
+    """That a newcomer was told its id, and when it is forgotten if nobody comes with it."""
+
+    given_ms: int
+    deadline_ms: int
 
 
 @final
@@ -58,7 +68,7 @@ class ClassicGroup:
         self.protocol: str | None = None
         self.leader: str | None = None
         self.members = Members()
-        self._given_ids: dict[str, int] = {}  # not yet used -> when they are forgotten
+        self._given_ids: dict[str, _GivenId] = {}  # not yet used, in the order they were given
         self._joining: dict[str, int] = {}  # members whose join waits -> caller
         self._syncing: dict[str, int] = {}  # members whose sync waits -> caller
         self._unsynced: set[str] = set()  # members that have not asked for this generation's assignment
@@ -165,7 +175,7 @@ class ClassicGroup:
     def tick(self, now: Now) -> Outcome:
         """Time has passed."""
         out = Outcome()
-        forgotten = [id for id, deadline_ms in self._given_ids.items() if deadline_ms <= now.ms]
+        forgotten = [id for id, given in self._given_ids.items() if given.deadline_ms <= now.ms]
         for id in forgotten:
             del self._given_ids[id]
         silent = [
@@ -253,15 +263,18 @@ class ClassicGroup:
                 self._replace(self.members[old_id], new_id, join, caller, now, out)
                 return
         elif join.knows_two_steps:
-            self._give_id(new_id, now.ms + join.session_timeout_ms)
+            self._give_id(new_id, _GivenId(now.ms, now.ms + join.session_timeout_ms))
             out.reply(caller, MemberIdGiven(new_id))
             return
         self._add(join, new_id, caller, now, out)
 
-    def _give_id(self, member_id: str, deadline_ms: int) -> None:
+    def _give_id(self, member_id: str, given: _GivenId) -> None:
         if len(self._given_ids) >= self._config().max_pending_members:
             del self._given_ids[next(iter(self._given_ids))]
-        self._given_ids[member_id] = self._by(deadline_ms)
+        self._by(given.deadline_ms)
+        self._given_ids[member_id] = given
+        if self._first_wait is not None:
+            self._first_wait.somebody_came()
 
     def _add(self, join: Join, member_id: str, caller: int, now: Now, out: Outcome) -> None:
         member = Member.new(join, member_id, self._by(now.ms + NEW_MEMBER_JOIN_TIMEOUT_MS))
@@ -359,6 +372,9 @@ class ClassicGroup:
         was_empty = self.state is State.EMPTY
         self._enter(State.PREPARING, now)
         timeout_ms, delay_ms = self.members.rebalance_timeout_ms(), self._config().initial_rebalance_delay_ms
+        if was_empty and delay_ms == 0 and self._others_are_coming(now):
+            # Who is alone need not wait; those who come together are to be in one generation.
+            timeout_ms, delay_ms = min(timeout_ms, _COMPANY_MS), _QUIET_MS
         if was_empty and delay_ms > 0:
             self._first_wait = FirstWait(delay_ms, timeout_ms, now.ms)
             self._by(self._first_wait.deadline_ms)
@@ -366,6 +382,11 @@ class ClassicGroup:
             self._complete_join(now, out)
         else:
             self._join_deadline_ms = self._by(now.ms + timeout_ms)
+
+    def _others_are_coming(self, now: Now) -> bool:
+        """Whether somebody was given an id just now, and will be back with it."""
+        last = next(reversed(self._given_ids.values()), None)
+        return last is not None and now.ms - last.given_ms < _COMPANY_MS
 
     def _all_have_joined(self) -> bool:
         return len(self._joining) == len(self.members) and (not self._given_ids or not len(self.members))
@@ -477,7 +498,7 @@ class ClassicGroup:
         if self._first_wait is not None:
             yield self._first_wait.deadline_ms
         yield from (ms for ms in (self._join_deadline_ms, self._sync_deadline_ms) if ms is not None)
-        yield from self._given_ids.values()
+        yield from (given.deadline_ms for given in self._given_ids.values())
         for member in self.members:
             if not self._is_excused(member):
                 yield member.session_deadline_ms
