@@ -404,3 +404,23 @@ def test_a_consumer_that_waits_is_told_before_the_next_request(tmp_path: Path) -
             assert desk.rounds.requests >= 40
 
     run(tell())
+
+
+def test_large_frames_that_are_there_are_written_together(tmp_path: Path) -> None:
+    """How much of them is there when the node looks is TCP's to say; often it is more than one."""
+    large = [produce(number, b"x" * 70_000) for number in range(4)]
+    times = 20
+
+    async def tell() -> None:
+        async with serving(tmp_path, flush_policy="os") as desk:
+            client = await desk.guest()
+            await client.ask(large[0])  # the next are believed to be as large
+            file = desk.hosted.partition.log.segments[-1].file
+            assert isinstance(file, RealFile)
+            before = file.written
+            for _ in range(times):
+                await client.ask(*large)
+            assert desk.rounds.guests == 1
+            assert file.written - before < times * len(large)
+
+    run(tell())
