@@ -1,10 +1,14 @@
 """The system's table of descriptors, as large as it will be needed before there are threads."""
 
+import os
+import resource
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from millstream.env.descriptors import have_descriptors
 
 STATUS = Path("/proc/self/status")
 STORY = """
@@ -47,3 +51,12 @@ def test_where_it_allows_very_many_no_room_is_taken_for_them() -> None:
 
     assert size <= max(allowed, 1024)
     assert size <= 16 << 10
+
+
+def test_a_node_starts_without_the_room_as_well(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "devnull", "/nowhere/null")  # as in a bare root
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    try:
+        assert have_descriptors() > 0
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))

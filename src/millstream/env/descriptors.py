@@ -9,6 +9,7 @@ So the table is made as large as it will ever be needed, before there are thread
 import fcntl
 import os
 import resource
+from contextlib import suppress
 from typing import Final
 
 _MOST: Final = 1 << 20  # where the system sets no limit
@@ -20,17 +21,16 @@ def have_descriptors() -> int:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft < hard:
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
-    limit = min(hard, _MOST)
+    limit = _MOST if hard == resource.RLIM_INFINITY else min(hard, _MOST)
     _make_room(min(limit, _ROOM))
     return limit
 
 
 def _make_room(count: int) -> None:
     """Have the table large enough for *count* descriptors."""
-    first = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        os.close(fcntl.fcntl(first, fcntl.F_DUPFD_CLOEXEC, count - 1))
-    except OSError:
-        pass  # the last one may be in use: it is to save time, and things go on without
-    finally:
-        os.close(first)
+    with suppress(OSError):  # it is to save time: a node starts without as well
+        first = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            os.close(fcntl.fcntl(first, fcntl.F_DUPFD_CLOEXEC, count - 1))
+        finally:
+            os.close(first)
