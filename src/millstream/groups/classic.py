@@ -273,7 +273,8 @@ class ClassicGroup:
             del self._given_ids[next(iter(self._given_ids))]
         self._by(given.deadline_ms)
         self._given_ids[member_id] = given
-        if self._first_wait is not None:
+        # A wait that was asked for may be prolonged for minutes: by members alone.
+        if self._first_wait is not None and self._config().initial_rebalance_delay_ms == 0:
             self._first_wait.somebody_came()
 
     def _add(self, join: Join, member_id: str, caller: int, now: Now, out: Outcome) -> None:
